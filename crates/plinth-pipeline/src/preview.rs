@@ -19,6 +19,7 @@ use plinth_scene::{
 };
 use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewOptions, PreviewQuestion};
 use plinth_spec::quality::FRAMES_PER_SECOND;
+use plinth_spec::settings::ShadowMode;
 use plinth_spec::{OutputFile, RenderSettings};
 
 use crate::dataset::views_of;
@@ -136,6 +137,10 @@ impl<'g> PreviewStage<'g> {
             }
         };
         renderer.render_one(&scene, &shot, &mut writer).map_err(from_render)?;
+        if !is_draft && settings.shadow().mode == ShadowMode::Accumulated {
+            // The renderer of the last draft has no accumulated shadow. A new one uses the shadow of this picture.
+            self.draft = None;
+        }
         if is_draft {
             self.draft = Some(DraftRenderer { settings: settings.clone(), picture, renderer });
         }

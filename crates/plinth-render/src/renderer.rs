@@ -16,6 +16,7 @@ use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
 use crate::layouts::Layouts;
 use crate::light_cache::prepared;
+use crate::pass::accumulated_shadow::AccumulatedShadow;
 use crate::pass::background::BackgroundPass;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
@@ -176,13 +177,21 @@ impl<'g> Renderer<'g> {
         let frame = FrameBase::new((scene, &light), [&key_map, &sun_map], &look, picture);
         let maps_of =
             draw_first_shadows(gpu, &frame, &shadows, (model, &materials, &kept_shadows), &group_without_maps)?;
+        // Drawing an accumulated shadow takes too long for a draft that follows a slider, so a draft has one only if it was drawn before.
+        let accumulates = |shadow: &AccumulatedShadow| {
+            !any_camera
+                || scene.shots.first().is_some_and(|shot| {
+                    kept_shadows.contains(shadow.key(all, shot).as_ref(), shadow.sum.texture().size())
+                })
+        };
         // Creating a pipeline compiles its shader, which takes longer than everything else here.
         let passes = || -> Result<_, RenderError> {
             let floor = match (area, scene.shadow) {
                 (Some(area), Some(shadow)) => {
                     let key = scene.key_light.as_ref().map(|key| (key, &key_map));
                     let all = (scene, area);
-                    Some(Floor::new(&base, all, shadow, key, &light.model.light.floor_ambient, &group_without_maps)?)
+                    let ambient = &light.model.light.floor_ambient;
+                    Some(Floor::new(&base, all, shadow, key, ambient, &group_without_maps, &accumulates)?)
                 }
                 _ => None,
             };

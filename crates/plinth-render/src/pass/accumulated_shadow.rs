@@ -2,7 +2,7 @@
 //! another point of the light.
 
 use glam::{Mat4, Vec3};
-use plinth_scene::KeyLight;
+use plinth_scene::{KeyLight, Shot};
 
 use super::floor::{FloorArea, plane};
 use super::shadow_map::{depth_texture, key_view};
@@ -14,11 +14,12 @@ use crate::gpu_types::Frame;
 use crate::pipelines::{ADDED, FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
-use crate::upload::kept_shadows::COPIED;
+use crate::upload::kept_shadows::{COPIED, ShadowKey};
+use crate::upload::material::MaterialOnGpu;
+use crate::upload::pool::Model;
 
-/// Number of points on the light from which shadows are drawn, and for drafts.
+/// Number of points on the light from which shadows are drawn.
 const POINTS: usize = 64;
-const DRAFT_POINTS: usize = 16;
 /// Side length in texels of the shadow map that is drawn for each point.
 const MAP_SIDE: u32 = 640;
 /// Format of the sum of the shadows. The format must be able to represent sums of many small values.
@@ -30,7 +31,7 @@ pub(crate) struct AccumulatedShadow {
     pub(crate) map: wgpu::TextureView,
     /// For each texel of the floor, the fraction of the light that is blocked.
     pub(crate) sum: wgpu::TextureView,
-    pub(crate) area: FloorArea,
+    area: FloorArea,
     points: Vec<Point>,
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -52,7 +53,6 @@ pub(crate) struct ShadowLight<'a> {
     /// Centre of the model's bounding sphere.
     pub(crate) center: Vec3,
     pub(crate) radius: f32,
-    pub(crate) is_draft: bool,
 }
 
 impl AccumulatedShadow {
@@ -70,11 +70,10 @@ impl AccumulatedShadow {
         let sum = plane(gpu, side, SUM_FORMAT, wgpu::TextureUsages::RENDER_ATTACHMENT | COPIED)
             .create_view(&wgpu::TextureViewDescriptor::default());
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let count = if light.is_draft { DRAFT_POINTS } else { POINTS };
-        let points = (0..count)
+        let points = (0..POINTS)
             .map(|i| {
                 let buffer = filled(gpu, "frame", bytemuck::bytes_of(&Frame::default()), usage)?;
-                let key = KeyLight { position: place(light, (i, count)), ..*light.key };
+                let key = KeyLight { position: place(light, i), ..*light.key };
                 let clip_from_world = key_view(&key, light.center, light.radius).clip_from_world;
                 Ok(Point { clip_from_world, frame: frame_group(&buffer), buffer })
             })
@@ -90,7 +89,7 @@ impl AccumulatedShadow {
                 label: "accumulate",
                 path: "pass/accumulate.wgsl",
                 defines: &[],
-                constants: &[("SHARE", 1.0 / count as f64)],
+                constants: &[("SHARE", 1.0 / POINTS as f64)],
                 groups: &[frame_layout, &layout],
                 target: FullScreenTarget { colors: &[SUM_FORMAT], blend: Some(ADDED), ..Default::default() },
             },
@@ -108,9 +107,10 @@ impl AccumulatedShadow {
         }
     }
 
-    /// Returns the projection from each point of the light.
-    pub(crate) fn projections(&self) -> Vec<Mat4> {
-        self.points.iter().map(|point| point.clip_from_world).collect()
+    /// Returns the key under which the sum of the shadows in a shot is kept.
+    pub(crate) fn key(&self, model: (Model<'_>, &[MaterialOnGpu]), shot: &Shot) -> Option<ShadowKey> {
+        let projections = self.points.iter().map(|point| point.clip_from_world).collect();
+        ShadowKey::new(model, shot, projections, Some(self.area))
     }
 
     /// Returns bind group 0 for each point of the light.
@@ -128,13 +128,13 @@ impl AccumulatedShadow {
     }
 }
 
-/// Returns the position of point `i` of `count`. The points are spread evenly over the disc of the light (Vogel 1979).
-fn place(light: &ShadowLight<'_>, (i, count): (usize, usize)) -> Vec3 {
+/// Returns the position of point `i`. The points are spread evenly over the disc of the light (Vogel 1979).
+fn place(light: &ShadowLight<'_>, i: usize) -> Vec3 {
     const GOLDEN_ANGLE: f32 = 2.399_963_2;
     let axis = light.key.target - light.key.position;
     let distance = axis.length().max(1e-3);
     let (right, up) = (axis / distance).any_orthonormal_pair();
-    let r = light.size * distance * ((i as f32 + 0.5) / count as f32).sqrt();
+    let r = light.size * distance * ((i as f32 + 0.5) / POINTS as f32).sqrt();
     let (sin, cos) = (GOLDEN_ANGLE * i as f32).sin_cos();
     light.key.position + right * (r * cos) + up * (r * sin)
 }

@@ -1,7 +1,7 @@
 //! The floor, of which only the shadow is visible.
 
 use glam::{Vec2, Vec3};
-use plinth_scene::{KeyLight, LightDetail, Scene, ShadowLook};
+use plinth_scene::{KeyLight, Scene, ShadowLook};
 use plinth_spec::settings::ShadowMode;
 
 use super::accumulated_shadow::{AccumulatedShadow, ShadowLight};
@@ -108,7 +108,8 @@ fn darkened(share: f32, darkness: f32) -> f32 {
 impl Floor {
     /// Creates the floor. `ambient` contains `AMBIENT_SIDE²` numbers in rows along +z: the fraction of the
     /// environment's light that reaches the floor. `key` is the light that casts the shadow, and its shadow map.
-    /// `frame_group` creates bind group 0 from a uniform buffer.
+    /// `frame_group` creates bind group 0 from a uniform buffer. `accumulates` returns whether an accumulated shadow is used; if
+    /// not, the floor has a soft shadow that is computed from the shadow map.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         (scene, area): (&Scene, FloorArea),
@@ -116,6 +117,7 @@ impl Floor {
         key: Option<(&KeyLight, &ShadowMap)>,
         ambient: &[f32],
         frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
+        accumulates: &dyn Fn(&AccumulatedShadow) -> bool,
     ) -> Result<Self, RenderError> {
         let gpu = base.gpu;
         let uniform = gpu_types::Floor {
@@ -134,11 +136,10 @@ impl Floor {
             Some((key, _)) if look.mode == ShadowMode::Accumulated => {
                 let (min, max) = scene.bounds;
                 let (center, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length().max(1e-3));
-                let is_draft = scene.light_detail == LightDetail::Draft;
-                let light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius, is_draft };
+                let light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
                 let new =
                     AccumulatedShadow::new(gpu, base.frame_layout, &light, (area, &buffer), SHADOW_SIDE, frame_group);
-                Some(new?)
+                Some(new?).filter(accumulates)
             }
             _ => None,
         };

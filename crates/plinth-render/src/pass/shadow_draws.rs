@@ -43,7 +43,7 @@ impl ShadowDraws<'_> {
 
     /// Draws the soft shadow on the floor.
     pub(crate) fn accumulate(self, recorder: &mut Recorder<'_>, shadow: &AccumulatedShadow) {
-        let key = ShadowKey::new(self.model, self.shot, shadow.projections(), Some(shadow.area));
+        let key = shadow.key(self.model, self.shot);
         let draw = |recorder: &mut Recorder<'_>| {
             for (i, view) in shadow.views().enumerate() {
                 self.map(recorder, view, &shadow.map, &self.pipelines.key);

@@ -9,7 +9,7 @@ use plinth_scene::Shot;
 use crate::gpu::Gpu;
 use crate::pass::floor::FloorArea;
 use crate::recorder::Recorder;
-use crate::upload::material::MaterialOnGpu;
+use crate::upload::material::{AlphaTest, AlphaTestInputs, MaterialOnGpu};
 use crate::upload::pool::Model;
 
 /// Maximum number of shadows per geometry. The shadows of two states of the key light and the sun are kept.
@@ -27,8 +27,8 @@ struct KeptShadow {
 /// Everything that affects a shadow of a geometry.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShadowKey {
-    /// For each batch, whether it casts shadows.
-    casts: Vec<bool>,
+    /// For each batch that casts shadows, its index and what its alpha test reads.
+    casters: Vec<(usize, Option<AlphaTestInputs>)>,
     /// Scale of the model, and the point that the scale does not move.
     grow: (f32, Vec3),
     /// The projections from points of the light.
@@ -41,6 +41,13 @@ impl KeptShadows {
     /// Starts with an empty list. [`Self::default`] keeps nothing.
     pub(crate) fn empty() -> Self {
         Self(Some(Arc::default()))
+    }
+
+    /// Returns whether a copy of a shadow exists.
+    pub(crate) fn contains(&self, key: Option<&ShadowKey>, size: wgpu::Extent3d) -> bool {
+        let has =
+            |list: &Vec<KeptShadow>| list.iter().any(|kept| Some(&kept.key) == key && kept.texture.size() == size);
+        self.0.as_ref().is_some_and(|list| has(&list.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Draws a shadow to `target` with `draw`, and keeps a copy. If a copy with the same key and size exists, `target`
@@ -78,22 +85,21 @@ impl KeptShadows {
 
 impl ShadowKey {
     /// Returns the key of a shadow that `model` casts in `shot`. Returns `None` if something else affects the shadow:
-    /// the clip time, the textures of an alpha test, or the size of the picture, on which the size of points and lines
-    /// depends.
+    /// the clip time, or the size of the picture, on which the size of points and lines depends.
     pub(crate) fn new(
         (model, materials): (Model<'_>, &[MaterialOnGpu]),
         shot: &Shot,
         clip_from_world: Vec<Mat4>,
         floor: Option<FloorArea>,
     ) -> Option<Self> {
-        let material = |batch: usize| &materials[model.batches[batch].material];
-        let batches = 0..model.batches.len();
-        let varies = |i: usize| material(i).alpha_test.is_some() || model.batches[i].sprites.is_some();
-        if model.pools.iter().any(|pool| pool.moving) || batches.clone().any(varies) {
+        if model.pools.iter().any(|pool| pool.moving) || model.batches.iter().any(|batch| batch.sprites.is_some()) {
             return None;
         }
-        let casts = batches.map(|i| !material(i).shadowless).collect();
-        Some(Self { casts, grow: (shot.grow, shot.grow_origin), clip_from_world, floor })
+        let with_material = model.batches.iter().map(|batch| &materials[batch.material]).enumerate();
+        let casters = with_material.filter(|(_batch, material)| !material.shadowless);
+        let inputs = |test: &AlphaTest| test.inputs.clone();
+        let casters = casters.map(|(batch, material)| (batch, material.alpha_test.as_ref().map(inputs))).collect();
+        Some(Self { casters, grow: (shot.grow, shot.grow_origin), clip_from_world, floor })
     }
 }
 
@@ -116,9 +122,9 @@ mod tests {
     #[test]
     fn a_shadow_is_drawn_again_only_if_its_key_or_size_changes() {
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let key = ShadowKey { casts: vec![true], grow: (1.0, Vec3::ZERO), clip_from_world: vec![], floor: None };
+        let key = ShadowKey { casters: vec![(0, None)], grow: (1.0, Vec3::ZERO), clip_from_world: vec![], floor: None };
         let grown = ShadowKey { grow: (0.5, Vec3::ZERO), ..key.clone() };
-        let shadowless = ShadowKey { casts: vec![false], ..key.clone() };
+        let shadowless = ShadowKey { casters: vec![], ..key.clone() };
         let elsewhere = ShadowKey { clip_from_world: vec![Mat4::IDENTITY], ..key.clone() };
         let kept = KeptShadows::empty();
         let is_drawn = |kept: &KeptShadows, key: Option<&ShadowKey>, side: u32| {
@@ -136,6 +142,8 @@ mod tests {
         // Five shadows are too many, so the one that was not used for the longest time is drawn again.
         assert!(is_drawn(&kept, Some(&elsewhere), 8) && !is_drawn(&kept, Some(&key), 8));
         assert!(is_drawn(&kept, Some(&key), 16));
+        let contains = |key, side| kept.contains(key, texture(&gpu, side).size());
+        assert!(contains(Some(&key), 16) && !contains(Some(&key), 32) && !contains(None, 16));
         assert!(is_drawn(&kept, None, 8) && is_drawn(&KeptShadows::default(), Some(&key), 8));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plinth_model::{AlphaMode, Material, Model, Texture, TextureSlot};
+use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureSlot};
 
 use super::texture::Textures;
 use crate::bindings;
@@ -64,6 +64,16 @@ pub(crate) struct AlphaTest {
     pub(crate) slots: Vec<SlotUse>,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
+    pub(crate) inputs: AlphaTestInputs,
+}
+
+/// Everything that an alpha test reads. Tests with equal inputs give the same result.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AlphaTestInputs {
+    /// The bytes of the material's uniform.
+    uniform: Vec<u8>,
+    slots: Vec<SlotUse>,
+    textures: Vec<(Option<wgpu::TextureView>, Sampler)>,
 }
 
 /// Factors that convert the lengths of a volume to world units.
@@ -96,13 +106,20 @@ pub(crate) fn upload(
     scale: VolumeScale,
 ) -> MaterialOnGpu {
     let buffer = material_buffer(gpu, size_of::<gpu_types::Material>() as u64);
-    gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform(material, scale)));
+    let uniform = uniform(material, scale);
+    gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
     let is_tested = matches!(key.class, DrawClass::Masked | DrawClass::Blended) || key.defines.contains(MASKED_GLASS);
     let alpha_test = is_tested.then(|| {
         let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == TextureSlot::BaseColor).collect();
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
-        AlphaTest { slots, layout, group }
+        let read = slots.iter().map(|used| {
+            let texture = texture_of(model, material, used.slot);
+            (textures.view(texture.image, used.slot.encoding()).cloned(), texture.sampler)
+        });
+        let textures = read.collect();
+        let inputs = AlphaTestInputs { uniform: bytemuck::bytes_of(&uniform).to_vec(), slots: slots.clone(), textures };
+        AlphaTest { slots, layout, group, inputs }
     });
     let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
     // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
@@ -293,7 +310,7 @@ pub(super) fn bind(
 pub(super) fn texture_of(model: &Model, material: &Material, slot: TextureSlot) -> Texture {
     slot.of(material)
         .and_then(|reference| model.textures.get(reference.texture).copied())
-        .unwrap_or(Texture { image: 0, sampler: plinth_model::Sampler::default() })
+        .unwrap_or(Texture { image: 0, sampler: Sampler::default() })
 }
 
 fn layout(gpu: &Gpu, slots: usize) -> wgpu::BindGroupLayout {
