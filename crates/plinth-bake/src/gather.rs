@@ -5,6 +5,7 @@ use std::f32::consts::PI;
 use glam::{Mat4, Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use crate::bvh::{Hit, TriangleId};
 use crate::occluders::{Occluders, coverage};
@@ -53,7 +54,7 @@ pub(crate) struct GatherResult {
     pub(crate) occluders: Vec<Occluder>,
     blocked_share: f32,
     /// Irradiance from each of `Scene::lights`, shadowed by geometry.
-    pub(crate) light_irradiance: Vec<Vec3>,
+    pub(crate) light_irradiance: SmallVec<[Vec3; 2]>,
     /// Fraction of the rays, by weight, that first hit the back face of a single-sided opaque surface.
     back_hit_share: f32,
     /// Mean of the inverse distances to the occluders.
@@ -109,7 +110,7 @@ impl<'a> Scene<'a> {
             unoccluded: Vec3::ZERO,
             visibility: Vec4::ZERO,
             harmonics_solver: Mat4::ZERO,
-            occluders: Vec::with_capacity(directions.len()),
+            occluders: Vec::new(),
             blocked_share: 0.0,
             light_irradiance: self.light_irradiance(sample, origin),
             back_hit_share: 0.0,
@@ -252,7 +253,7 @@ impl<'a> Scene<'a> {
         (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v).dot(direction) > 0.0
     }
 
-    fn light_irradiance(&self, sample: &SamplePoint, origin: Vec3) -> Vec<Vec3> {
+    fn light_irradiance(&self, sample: &SamplePoint, origin: Vec3) -> SmallVec<[Vec3; 2]> {
         self.lights
             .iter()
             .map(|light| {

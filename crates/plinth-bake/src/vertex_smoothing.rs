@@ -15,6 +15,8 @@ const SMOOTHING_PASSES: usize = 2;
 /// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional
 /// to the number of rays.
 const FEW_RAYS: usize = 12;
+/// Maximum number of smoothing passes. More passes take longer, and the picture hardly changes.
+const MAX_SMOOTHING_PASSES: usize = 3;
 /// Number of passes that replace unreliable values. Each pass replaces the values of points that have a reliable
 /// neighbour, and makes these points reliable.
 const FILLING_PASSES: usize = 4;
@@ -78,7 +80,7 @@ impl VertexSmoothing {
     /// begins with the light of the vertices.
     pub(crate) fn smooth(&self, light: &mut [LightValue], rays_per_vertex: usize) {
         let noise = (FEW_RAYS as f32 / rays_per_vertex as f32).max(1.0);
-        let passes = (SMOOTHING_PASSES as f32 * noise).round() as usize;
+        let passes = ((SMOOTHING_PASSES as f32 * noise).round() as usize).min(MAX_SMOOTHING_PASSES);
         let light = &mut light[..self.neighbours.len()];
         let mut other = light.to_vec();
         let (mut from, mut to) = (&mut *light, other.as_mut_slice());
