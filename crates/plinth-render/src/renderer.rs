@@ -177,7 +177,8 @@ impl<'g> Renderer<'g> {
         let frame = FrameBase::new((scene, &light), [&key_map, &sun_map], &look, picture);
         let maps_of =
             draw_first_shadows(gpu, &frame, &shadows, (model, &materials, &kept_shadows), &group_without_maps)?;
-        // Drawing an accumulated shadow takes too long for a draft that follows a slider, so a draft has one only if it was drawn before.
+        // Drawing an accumulated shadow takes a second with a software driver, which is too long while a slider is moved.
+        // Therefore a draft has an accumulated shadow only if a copy is kept.
         let accumulates = |shadow: &AccumulatedShadow| {
             !any_camera
                 || scene.shots.first().is_some_and(|shot| {

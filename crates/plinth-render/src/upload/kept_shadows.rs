@@ -12,7 +12,8 @@ use crate::recorder::Recorder;
 use crate::upload::material::{AlphaTest, AlphaTestInputs, MaterialOnGpu};
 use crate::upload::pool::Model;
 
-/// Maximum number of shadows per geometry. The shadows of two states of the key light and the sun are kept.
+/// Maximum number of shadows per geometry. A picture needs at most three: the shadow maps of the key light and the sun, and
+/// an accumulated shadow.
 const MAX_SHADOWS: usize = 4;
 
 /// The shadows that were last drawn of a geometry, most recent first. Copies of `self` share one list.
