@@ -25,12 +25,12 @@ pub fn bake(
     camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> Baked {
-    bake_light(&MeshGeometry::new(meshes), meshes, environment, lights, camera_positions, options)
+    bake_light(&MeshGeometry::new(meshes, options), meshes, environment, lights, camera_positions, options)
 }
 
-/// Computes the light on every mesh that receives light. `geometry` must have been computed from the same `meshes`,
-/// except that shadow catchers at the end of `meshes` may be others. More points are sampled where the light varies on
-/// a surface that is visible from one of `camera_positions`.
+/// Computes the light on every mesh that receives light. `geometry` must have been computed from the same `meshes` and
+/// `options`, except that shadow catchers at the end of `meshes` may be others. More points are sampled where the light
+/// varies on a surface that is visible from one of `camera_positions`.
 /// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
 pub fn bake_light(
     geometry: &MeshGeometry,

@@ -2,7 +2,7 @@
 
 use crate::occluders::Occluders;
 use crate::samples::VertexPoints;
-use crate::types::BakeMesh;
+use crate::types::{BakeMesh, BakeOptions};
 use crate::vertex_smoothing::VertexSmoothing;
 
 /// The surfaces that block rays, and the sample points at the vertices with their neighbours. They do not depend on
@@ -14,12 +14,12 @@ pub struct MeshGeometry {
 }
 
 impl MeshGeometry {
-    /// Computes the geometry of the meshes of a bake.
-    pub fn new(meshes: &[BakeMesh]) -> Self {
+    /// Computes the geometry of the meshes of a bake with these options.
+    pub fn new(meshes: &[BakeMesh], options: &BakeOptions) -> Self {
         let (occluders, (vertices, smoothing)) = rayon::join(
             || Occluders::new(meshes),
             || {
-                let vertices = VertexPoints::new(meshes);
+                let vertices = VertexPoints::new(meshes, options.shared_cell);
                 let smoothing = VertexSmoothing::new(meshes, &vertices);
                 (vertices, smoothing)
             },

@@ -22,7 +22,7 @@ const MAX_OCCLUDER_DISTANCE: f32 = 8.0;
 const MAX_CORNER_DIFFERENCE: f32 = 4.0;
 
 /// Triangles are not refined if their longest edge is at most this long, in world units.
-const MAX_UNREFINED_EDGE: f32 = 0.05;
+pub(crate) const MAX_UNREFINED_EDGE: f32 = 0.05;
 
 /// A part of a triangle, whose corners are three adjacent points of a lattice.
 #[derive(Clone, Copy)]

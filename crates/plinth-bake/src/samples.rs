@@ -1,6 +1,7 @@
 //! The points at which light is computed: vertices, and lattice points on large triangles.
 //!
-//! Vertices with the same position and normal share a sample point. Lattice points of neighbouring triangles that
+//! Vertices with the same position and normal share a sample point. In a draft, close vertices of small triangles share
+//! one, too. Lattice points of neighbouring triangles that
 //! coincide on the common edge share a sample point, too. Therefore light is continuous across seams, and between
 //! triangles of different density. The two sides of a surface have separate sample points.
 
@@ -8,6 +9,7 @@ use glam::Vec3;
 use rustc_hash::FxHashMap;
 
 use crate::lattice::{Lattice, LatticePoint};
+use crate::refine::MAX_UNREFINED_EDGE;
 use crate::types::BakeMesh;
 
 /// Level of the finest lattice. Points of coarser lattices are also identified by their coordinates in the finest
@@ -63,20 +65,32 @@ pub(crate) struct VertexPoints {
     pub(crate) of_mesh: Vec<VertexSamples>,
 }
 
+/// The key by which the sample point of a vertex is found.
+#[derive(PartialEq, Eq, Hash)]
+enum VertexKey {
+    /// The bits of the position, and the normal in steps of 1/500.
+    Exact([u32; 3], [i16; 3]),
+    /// The mesh, the cube of a grid that contains the position, and the normal in steps of 1/2.
+    Cell(u32, [i32; 3], [i16; 3]),
+}
+
 impl VertexPoints {
-    /// Creates the sample points at the vertices of every mesh that receives light.
-    pub(crate) fn new(meshes: &[BakeMesh]) -> Self {
+    /// Creates the sample points at the vertices of every mesh that receives light. If `cell` is positive, vertices of one
+    /// mesh share a sample point if they are in the same cube of a grid, have similar normals, and belong only to triangles
+    /// that are not refined. `cell` is the side of the cubes in world units.
+    pub(crate) fn new(meshes: &[BakeMesh], cell: f32) -> Self {
         let mut list = Vec::new();
-        let mut index_by_vertex: FxHashMap<([u32; 3], [i16; 3]), u32> = FxHashMap::default();
-        let mut index_of = |position: Vec3, normal: Vec3| {
-            *index_by_vertex.entry((position_bits(position), quantized_normal(normal))).or_insert_with(|| {
+        let mut index_by_vertex: FxHashMap<VertexKey, u32> = FxHashMap::default();
+        let mut index_of = |position: Vec3, normal: Vec3, key: VertexKey| {
+            *index_by_vertex.entry(key).or_insert_with(|| {
                 list.push(SamplePoint { position, normal, inset: Vec3::ZERO });
                 (list.len() - 1) as u32
             })
         };
         let of_mesh = meshes
             .iter()
-            .map(|mesh| {
+            .zip(0..)
+            .map(|(mesh, number)| {
                 if !mesh.receives_light || mesh.is_shadow_catcher() {
                     return VertexSamples::default();
                 }
@@ -85,9 +99,19 @@ impl VertexPoints {
                 for i in &mesh.indices {
                     used[*i as usize] = true;
                 }
+                let is_dense = if cell > 0.0 { vertices_of_small_triangles(mesh) } else { vec![false; used.len()] };
                 let mut side = |sign: f32| {
-                    let vertices = mesh.positions.iter().zip(&mesh.normals).zip(&used);
-                    vertices.map(|((p, n), used)| if *used { index_of(*p, *n * sign) } else { NO_SAMPLE }).collect()
+                    let mut sample_of_vertex = |i: usize| {
+                        let (position, normal) = (mesh.positions[i], mesh.normals[i] * sign);
+                        let key = if is_dense[i] {
+                            VertexKey::Cell(number, cube(position, cell), quantized_normal(normal, 2.0))
+                        } else {
+                            VertexKey::Exact(position_bits(position), quantized_normal(normal, 500.0))
+                        };
+                        index_of(position, normal, key)
+                    };
+                    let vertices = used.iter().enumerate();
+                    vertices.map(|(i, used)| if *used { sample_of_vertex(i) } else { NO_SAMPLE }).collect()
                 };
                 let front = side(1.0);
                 VertexSamples { front, back: if mesh.double_sided { side(-1.0) } else { Vec::new() } }
@@ -251,8 +275,29 @@ fn position_bits(position: Vec3) -> [u32; 3] {
     (position + Vec3::ZERO).to_array().map(f32::to_bits)
 }
 
-fn quantized_normal(normal: Vec3) -> [i16; 3] {
-    normal.to_array().map(|c| (c * 500.0).round() as i16)
+fn quantized_normal(normal: Vec3, steps: f32) -> [i16; 3] {
+    normal.to_array().map(|c| (c * steps).round() as i16)
+}
+
+/// Returns the cube of a grid that contains a position. `side` is the side of the cubes.
+fn cube(position: Vec3, side: f32) -> [i32; 3] {
+    position.to_array().map(|c| (c / side).floor() as i32)
+}
+
+/// Returns for each vertex whether all its triangles are too small to be refined.
+fn vertices_of_small_triangles(mesh: &BakeMesh) -> Vec<bool> {
+    let mut is_dense = vec![true; mesh.positions.len()];
+    for t in 0..mesh.indices.len() / 3 {
+        let [a, b, c] = mesh.triangle(t);
+        if a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a))
+            > MAX_UNREFINED_EDGE * MAX_UNREFINED_EDGE
+        {
+            for i in mesh.corners(t) {
+                is_dense[i] = false;
+            }
+        }
+    }
+    is_dense
 }
 
 #[cfg(test)]
@@ -271,7 +316,7 @@ mod tests {
             ..BakeMesh::default()
         };
         let meshes = [mesh];
-        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes));
+        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes, 0.0));
         for triangle in [0, 1] {
             let side = TriangleSide { mesh: 0, triangle, back: false };
             let corners = samples.corners(side);
@@ -296,7 +341,7 @@ mod tests {
     #[test]
     fn triangles_share_sample_points_on_their_edge_but_sides_do_not() {
         let meshes = [square()];
-        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes));
+        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes, 0.0));
         assert_eq!(samples.len(), 8);
         let side = |triangle, back| TriangleSide { mesh: 0, triangle, back };
         let mut index_at = |side, point| {
@@ -314,10 +359,47 @@ mod tests {
         assert_eq!(samples.list[above as usize].position, samples.list[below as usize].position);
     }
 
+    /// A square of 20 × 20 small squares with sides of 0.01, and one large triangle beside it.
+    fn dense_square() -> BakeMesh {
+        let mut positions: Vec<Vec3> =
+            (0..21 * 21).map(|i| Vec3::new((i % 21) as f32 + 0.3, (i / 21) as f32 + 0.3, 0.0) * 0.01).collect();
+        let mut indices: Vec<u32> = (0..20 * 20)
+            .flat_map(|i| {
+                let corner = i / 20 * 21 + i % 20;
+                [corner, corner + 1, corner + 22, corner, corner + 22, corner + 21]
+            })
+            .collect();
+        positions.extend([Vec3::new(1.0, 0.0, 0.0), Vec3::new(1.001, 0.0, 0.0), Vec3::new(1.0, 1.0, 0.0)]);
+        indices.extend([441, 442, 443]);
+        let normals = vec![Vec3::Z; positions.len()];
+        BakeMesh { positions, normals, indices, occludes: true, receives_light: true, ..square() }
+    }
+
+    #[test]
+    fn close_vertices_of_small_triangles_share_sample_points_in_cells() {
+        let meshes = [dense_square(), dense_square()];
+        let exact = VertexPoints::new(&meshes[..1], 0.0);
+        assert_eq!(exact.list.len(), 2 * 444);
+        let shared = VertexPoints::new(&meshes, 0.025);
+        // The squares of both meshes and sides touch 9 × 9 cells. The vertices of the large triangles, which lie between the
+        // same points, are shared by both meshes.
+        assert_eq!(shared.list.len(), 2 * (2 * 81 + 3));
+        for (mesh, of_mesh) in meshes.iter().zip(&shared.of_mesh) {
+            for (samples, sign) in [(&of_mesh.front, 1.0), (&of_mesh.back, -1.0)] {
+                for (i, sample) in samples.iter().enumerate() {
+                    let sample = &shared.list[*sample as usize];
+                    let offset = sample.position - mesh.positions[i];
+                    assert!(offset.abs().max_element() <= if i < 441 { 0.025 } else { 0.0 }, "{i}: {offset}");
+                    assert_eq!(sample.normal, Vec3::Z * sign);
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_ray_origin_at_an_edge_lies_inside_the_triangle() {
         let meshes = [square()];
-        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes));
+        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes, 0.0));
         let side = TriangleSide { mesh: 0, triangle: 0, back: false };
         let corners = samples.corners(side);
         let sample = samples.find_or_add(side, corners, (128, 0)) as usize;

@@ -106,7 +106,7 @@ impl<'g> PreviewStage<'g> {
         let mut scene = build_scene(Arc::clone(&self.loaded.model), settings, assets)?;
         let index = frame_at(position, settings, scene.shots.len());
         if is_draft {
-            scene.light_detail = LightDetail::Draft;
+            scene.light_detail = LightDetail::Interactive;
         }
         stop_if(cancel)?;
         scene.background = resized(scene.background, width, height)?;

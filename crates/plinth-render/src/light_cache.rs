@@ -16,24 +16,27 @@ const MAX_ENTRIES: usize = 4;
 pub(crate) struct LightCache(Vec<(LightCacheKeys, Arc<Prepared>)>);
 
 impl LightCache {
-    /// Returns the light that is stored under `names`. A draft may also use light that was computed for other cameras
-    /// or with another level of detail.
-    fn find(&mut self, names: &LightCacheKeys, is_draft: bool) -> Option<Arc<Prepared>> {
+    /// Returns the light that is stored under `names`. An interactive picture may also use light that was computed for
+    /// other cameras or with another level of detail.
+    fn find(&mut self, names: &LightCacheKeys, is_interactive: bool) -> Option<Arc<Prepared>> {
         let is_exact = |known: &LightCacheKeys| known.environment == names.environment && known.model == names.model;
-        let fits = |known: &LightCacheKeys| is_exact(known) || is_draft && known.any_camera == names.any_camera;
+        let fits = |known: &LightCacheKeys| is_exact(known) || is_interactive && known.any_camera == names.any_camera;
         let place = self.0.iter().position(|(known, _light)| fits(known))?;
         self.0[..=place].rotate_right(1);
         Some(Arc::clone(&self.0[0].1))
     }
 
-    /// Returns the triangles to draw, with the name under which they are stored. A draft may also use triangles that
-    /// were selected for other cameras.
-    fn triangles(&self, names: &LightCacheKeys, is_draft: bool) -> Option<(String, KnownTriangles)> {
-        let fits =
-            |known: &LightCacheKeys| known.triangles == names.triangles || is_draft && known.surfaces == names.surfaces;
+    /// Returns the triangles to draw, with the name under which they are stored. An interactive picture may also use
+    /// triangles that were selected for other cameras. Only such a picture gets their geometry, in which vertices share
+    /// sample points.
+    fn triangles(&self, names: &LightCacheKeys, is_interactive: bool) -> Option<(String, KnownTriangles)> {
+        let fits = |known: &LightCacheKeys| {
+            known.triangles == names.triangles || is_interactive && known.surfaces == names.surfaces
+        };
         let (known, light) = self.0.iter().find(|(known, _light)| fits(known))?;
         let ModelLight { indices, geometry, .. } = &light.model;
-        Some((known.triangles.clone(), KnownTriangles { indices: Arc::clone(indices), geometry: geometry.clone() }))
+        let geometry = geometry.clone().filter(|_geometry| is_interactive);
+        Some((known.triangles.clone(), KnownTriangles { indices: Arc::clone(indices), geometry }))
     }
 
     fn keep(&mut self, names: LightCacheKeys, light: &Arc<Prepared>) {
@@ -45,22 +48,25 @@ impl LightCache {
 /// Returns the light of a scene from memory or from the cache on disk, or computes it. The light of moving models is
 /// not kept in memory, because their renderer changes it.
 pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
-    let is_draft = inputs.scene.light_detail == LightDetail::Draft;
+    let detail = inputs.scene.light_detail;
+    let is_interactive = detail == LightDetail::Interactive;
     let in_memory = gpu.device.cache().filter(|_cache| !inputs.moving.contains(&true));
     let names = cache.map(|cache| (cache, LightCacheKeys::of(cache, inputs)));
     let new = |indices| {
         // Drafts that are kept in memory are not stored on disk, because they change too often.
-        let files =
-            names.as_ref().filter(|_names| !(is_draft && in_memory.is_some())).map(|(cache, names)| (*cache, names));
+        let files = names
+            .as_ref()
+            .filter(|_names| !(detail.is_draft() && in_memory.is_some()))
+            .map(|(cache, names)| (*cache, names));
         let (light, fresh) = prepare(inputs, files, indices);
         (Arc::new(light), fresh)
     };
     let (Some(in_memory), Some((_cache, names))) = (in_memory, &names) else { return new(None) };
     let known = || in_memory.light.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(light) = known().find(names, is_draft) {
+    if let Some(light) = known().find(names, is_interactive) {
         return (light, NewResults::default());
     }
-    let triangles = known().triangles(names, is_draft);
+    let triangles = known().triangles(names, is_interactive);
     let (light, fresh) = new(triangles.as_ref().map(|(_name, triangles)| triangles.clone()));
     // Reused triangles keep their name. Under the new name, the full picture would later find triangles that were
     // selected for other cameras.

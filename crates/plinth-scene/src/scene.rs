@@ -16,12 +16,22 @@ use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundi
 /// which the environment is filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
+    /// Fewer rays than [`Draft`](Self::Draft), for pictures that are drawn while a person changes a setting. On dense
+    /// meshes, close vertices share their light.
+    Interactive,
     /// At most a third of the default number of rays, and half of the samples, so that the first frame is ready sooner.
     Draft,
     /// The default number of rays.
     Usual,
     /// Up to three times the default number of rays, for large frames and for ambient occlusion.
     Fine,
+}
+
+impl LightDetail {
+    /// Returns whether the light is less exact than by default.
+    pub fn is_draft(self) -> bool {
+        matches!(self, Self::Interactive | Self::Draft)
+    }
 }
 
 /// Everything that is needed to draw the frames of a render.

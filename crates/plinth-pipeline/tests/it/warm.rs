@@ -15,13 +15,13 @@ use super::job;
 /// on two devices.
 fn looks() -> [Value; 7] {
     [
-        json!({"quality": "share", "length": 0.8}),
+        json!({"quality": "share", "length": 0.1}),
         json!({"quality": "share", "length": 0.8, "rotateY": 35}),
         json!({"quality": "share", "length": 0.1, "envRotation": 90, "reflector": true}),
         json!({"quality": "standard", "length": 0.1}),
         json!({"quality": "share", "length": 0.8, "materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}}),
         json!({"quality": "share", "length": 0.1, "tiltX": 10, "n8aoEnabled": true}),
-        json!({"quality": "share", "length": 0.8}),
+        json!({"quality": "share", "length": 0.1}),
     ]
 }
 

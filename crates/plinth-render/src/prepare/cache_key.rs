@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plinth_bake::BakeOptions;
-use plinth_scene::{LightDetail, PointLikeLight, Scene};
+use plinth_scene::{PointLikeLight, Scene};
 
 use super::PrepareInputs;
 use super::light::{bake_options, eyes};
@@ -31,7 +31,7 @@ impl LightCacheKeys {
         let mut panorama = cache.key("environment");
         add_environment(&mut panorama, scene);
         let mut environment = panorama.clone();
-        environment.debug(&(scene.light_detail == LightDetail::Draft));
+        environment.debug(&scene.light_detail.is_draft());
         let mut surfaces = cache.key("surfaces");
         add_surfaces(&mut surfaces, inputs);
         let surfaces = surfaces.name();

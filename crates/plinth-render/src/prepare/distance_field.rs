@@ -8,7 +8,7 @@ use std::ops::Range;
 use glam::{UVec3, Vec3, Vec4};
 use plinth_bake::LitSurface;
 use plinth_model::{Material, Model, TextureRef};
-use plinth_scene::{PosedPrimitive, Scene};
+use plinth_scene::{LightDetail, PosedPrimitive, Scene};
 use rayon::prelude::*;
 
 use super::closest_point::closest;
@@ -17,7 +17,7 @@ use crate::upload::geometry::primitive_of;
 /// Perceptual roughness above which surfaces do not reflect the model. `lib/self_reflection.wgsl` fades the reflection
 /// out below this value.
 const MAX_ROUGHNESS: f32 = 0.45;
-/// Number of cells along the longest side of the grid.
+/// Number of cells along the longest side of the grid. Grids for [`LightDetail::Interactive`] have half as many.
 const SIDE: u32 = 80;
 /// Number of empty cells around the model.
 const MARGIN: f32 = 2.0;
@@ -76,12 +76,14 @@ impl Nearest {
 
 impl DistanceField {
     /// Builds the grid from the surfaces that do not move. `moving` and `surfaces` have one entry per posed primitive.
-    pub(crate) fn new(moving: &[bool], surfaces: &[LitSurface]) -> Self {
+    pub(crate) fn new(moving: &[bool], surfaces: &[LitSurface], detail: LightDetail) -> Self {
         let still = surfaces.iter().zip(moving).filter(|(_, moving)| !**moving).map(|(surface, _)| surface);
-        Self::of_surfaces(&still.collect::<Vec<_>>())
+        let side = if detail == LightDetail::Interactive { SIDE / 2 } else { SIDE };
+        Self::of_surfaces(&still.collect::<Vec<_>>(), side)
     }
 
-    fn of_surfaces(surfaces: &[&LitSurface]) -> Self {
+    /// `side` is the number of cells along the longest side.
+    fn of_surfaces(surfaces: &[&LitSurface], side: u32) -> Self {
         let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
         for p in surfaces.iter().flat_map(|s| &s.positions).filter(|p| p.is_finite()) {
             (min, max) = (min.min(*p), max.max(*p));
@@ -91,7 +93,7 @@ impl DistanceField {
             return Self::default();
         }
         // Long triangles touch many cells. If there are many long triangles, a grid with larger cells is used.
-        let grids = [SIDE, SIDE / 2, SIDE / 4].map(|side| Self::empty(min, max, side));
+        let grids = [side, side / 2, side / 4].map(|side| Self::empty(min, max, side));
         let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MAX_CELL_VISITS) else {
             return Self::default();
         };
@@ -311,7 +313,7 @@ mod tests {
         };
         let floor = square([Vec3::ZERO, Vec3::Z, Vec3::new(1.0, 0.0, 1.0), Vec3::X], Vec3::X);
         let wall = square([Vec3::X, Vec3::new(1.0, 0.0, 1.0), Vec3::ONE, Vec3::new(1.0, 1.0, 0.0)], Vec3::Y);
-        let grid = DistanceField::of_surfaces(&[&floor, &wall]);
+        let grid = DistanceField::of_surfaces(&[&floor, &wall], SIDE);
         assert_eq!(grid.size, UVec3::splat(SIDE));
         for at in
             [Vec3::new(0.2, 0.1, 0.5), Vec3::new(0.9, 0.6, 0.5), Vec3::new(0.5, 0.3, 0.9), Vec3::new(0.7, 0.9, 0.2)]
@@ -352,7 +354,7 @@ mod tests {
             radiance: vec![Vec3::ONE; 3],
             indices: (0..count).flat_map(|_| [0, 1, 2]).collect(),
         };
-        let longest = |count: u32| DistanceField::of_surfaces(&[&soup(count)]).size.max_element();
+        let longest = |count: u32| DistanceField::of_surfaces(&[&soup(count)], SIDE).size.max_element();
         assert_eq!([10, 100, 100_000].map(longest), [SIDE, SIDE / 2, 0]);
     }
 }

@@ -25,11 +25,13 @@ const DRAFT: FilterQuality = FilterQuality { mips: 5, samples: 0.5 };
 
 /// Maximum number of camera positions for which visibility is tested.
 const MAX_EYES: usize = 24;
+/// Same as [`MAX_EYES`], for [`LightDetail::Interactive`].
+const MAX_INTERACTIVE_EYES: usize = 6;
 
 impl EnvironmentLight {
     /// Filters a panorama for all roughnesses.
     pub(super) fn new(sky: &Sky, detail: LightDetail) -> Self {
-        let quality = if detail == LightDetail::Draft { &DRAFT } else { &USUAL };
+        let quality = if detail.is_draft() { &DRAFT } else { &USUAL };
         Self { sun: sky.sun, specular: prefilter(&sky.map, quality), irradiance: irradiance_map(&sky.map) }
     }
 }
@@ -42,9 +44,9 @@ impl ModelLight {
         let KnownTriangles { indices, geometry } =
             known.unwrap_or_else(|| KnownTriangles { indices: chosen(), geometry: None });
         let (light, surfaces, geometry) = gathered(inputs, &indices, geometry, sky, bake_options(inputs));
-        let field = DistanceField::new(inputs.moving, &surfaces);
-        let is_draft = inputs.scene.light_detail == LightDetail::Draft;
-        Self { indices, geometry: is_draft.then_some(geometry), light, field }
+        let field = DistanceField::new(inputs.moving, &surfaces, inputs.scene.light_detail);
+        let is_interactive = inputs.scene.light_detail == LightDetail::Interactive;
+        Self { indices, geometry: is_interactive.then_some(geometry), light, field }
     }
 }
 
@@ -70,7 +72,7 @@ fn gathered(
     let mut meshes: Vec<BakeMesh> = meshes.collect();
     meshes.extend(inputs.floor.map(floor_grid));
     let lights = bake_lights(scene, sky.sun.as_ref());
-    let geometry = geometry.unwrap_or_else(|| Arc::new(MeshGeometry::new(&meshes)));
+    let geometry = geometry.unwrap_or_else(|| Arc::new(MeshGeometry::new(&meshes, &options)));
     let mut baked = bake_light(&geometry, &meshes, &sky.map, &lights, &eyes(scene), &options);
     let floor_ambient = if inputs.floor.is_some() {
         let floor = baked.meshes.pop().unwrap_or_default();
@@ -107,11 +109,12 @@ pub(super) fn bake_options(inputs: &PrepareInputs<'_>) -> BakeOptions {
     let options = BakeOptions::default();
     let detail = inputs.scene.light_detail;
     let options = match detail {
+        LightDetail::Interactive => options.interactive(),
         LightDetail::Draft => options.draft(),
         LightDetail::Usual => options,
         LightDetail::Fine => options.finer(),
     };
-    let is_moving = detail != LightDetail::Draft && PoseTimes::for_inputs(inputs).is_some();
+    let is_moving = !detail.is_draft() && PoseTimes::for_inputs(inputs).is_some();
     let options = if is_moving { options.coarser() } else { options };
     BakeOptions { surfaces: is_worthwhile(inputs.scene, inputs.posed), ..options }
 }
@@ -164,7 +167,8 @@ fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) 
 
 /// Returns camera positions that represent the cameras of all shots.
 pub(super) fn eyes(scene: &Scene) -> Vec<Vec3> {
-    let step = scene.shots.len().div_ceil(MAX_EYES).max(1);
+    let most = if scene.light_detail == LightDetail::Interactive { MAX_INTERACTIVE_EYES } else { MAX_EYES };
+    let step = scene.shots.len().div_ceil(most).max(1);
     scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
 }
 

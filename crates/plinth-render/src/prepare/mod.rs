@@ -72,8 +72,8 @@ pub(crate) struct KnownTriangles {
 pub(crate) struct ModelLight {
     pub(crate) indices: DrawnIndices,
     /// The geometry of the triangles. It is kept in memory only for
-    /// [`LightDetail::Draft`](plinth_scene::LightDetail), because the next draft probably shows the same triangles in
-    /// other light.
+    /// [`LightDetail::Interactive`](plinth_scene::LightDetail), because the next picture probably shows the same triangles
+    /// in other light.
     pub(crate) geometry: Option<Arc<MeshGeometry>>,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.
