@@ -46,7 +46,7 @@ pub fn bake_light(
     // The fraction of the ray budget that is used for sample points at vertices.
     let vertex_ray_share = ((samples.len() * rays_per_vertex) as f32 / options.ray_budget as f32).min(1.0);
     let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
-    let sub_triangles = initial_sub_triangles(&coarse);
+    let sub_triangles = initial_sub_triangles(&coarse, options.max_refined);
     let seen = visible_to_cameras(&scene, &coarse, &sub_triangles, camera_positions);
     let gathered = gather(&scene, &coarse, &seen, rays_per_vertex, options);
     let radiosity = Radiosity::solve(&scene, &coarse, &gathered, options.bounces);

@@ -2,6 +2,8 @@
 //! of a sub-triangle. If this light differs too much from the mean of the light at the edge's ends, the sub-triangle is
 //! split into four.
 
+use std::cmp::Ordering;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -58,6 +60,12 @@ impl SubTriangle {
     fn edge_length(&self) -> f32 {
         self.longest / (1 << self.level) as f32
     }
+
+    /// Compares by size, and by place if the sizes are equal.
+    fn largest_first(&self, other: &Self) -> Ordering {
+        let by_size = other.edge_length().total_cmp(&self.edge_length());
+        by_size.then(self.side.cmp(&other.side)).then(self.points.cmp(&other.points))
+    }
 }
 
 /// Adds sample points and computes their light.
@@ -82,9 +90,7 @@ impl Refiner<'_> {
         let mut remaining = self.max_probes;
         while !sub_triangles.is_empty() && remaining > 0 {
             // The largest sub-triangles come first, because they matter most if the budget does not suffice for all.
-            sub_triangles.sort_by(|a, b| {
-                b.edge_length().total_cmp(&a.edge_length()).then(a.side.cmp(&b.side)).then(a.points.cmp(&b.points))
-            });
+            sub_triangles.sort_by(SubTriangle::largest_first);
             let unverified: Vec<SubTriangle> = sub_triangles
                 .into_iter()
                 .filter(|sub_triangle| self.needs_probing(sub_triangle, samples, lit))
@@ -228,8 +234,9 @@ impl Refiner<'_> {
 }
 
 /// Returns the sub-triangles with which refinement starts: those of the coarse lattices, and whole triangles without a
-/// lattice. Triangles with edges up to `MAX_UNREFINED_EDGE` are omitted.
-pub(crate) fn initial_sub_triangles(coarse: &CoarseSamples<'_>) -> Vec<SubTriangle> {
+/// lattice. Triangles with edges up to `MAX_UNREFINED_EDGE` are omitted. If there are more than `most`, the largest are
+/// returned.
+pub(crate) fn initial_sub_triangles(coarse: &CoarseSamples<'_>, most: usize) -> Vec<SubTriangle> {
     let mut sub_triangles = Vec::new();
     for (m, mesh) in coarse.samples.meshes.iter().enumerate() {
         for back in coarse.samples.sides(m) {
@@ -249,6 +256,10 @@ pub(crate) fn initial_sub_triangles(coarse: &CoarseSamples<'_>) -> Vec<SubTriang
                 }));
             }
         }
+    }
+    if sub_triangles.len() > most {
+        sub_triangles.select_nth_unstable_by(most, SubTriangle::largest_first);
+        sub_triangles.truncate(most);
     }
     sub_triangles
 }

@@ -238,6 +238,8 @@ pub struct BakeOptions {
     /// Maximum number of rays of all probes together. The number is reduced if the vertices are so dense that they
     /// already store the light in detail.
     pub probe_budget: usize,
+    /// Maximum number of triangles, and triangles of lattices, that are tested for refinement, the largest first.
+    pub max_refined: usize,
     /// Whether the light that leaves surfaces is computed.
     pub surfaces: bool,
     /// Side of a cube, in world units, within which vertices of a dense mesh share their light if their normals are
@@ -287,6 +289,7 @@ impl BakeOptions {
             unseen_samples: self.unseen_samples / 4,
             probe_samples: self.probe_samples / 4,
             probe_budget: self.probe_budget / 12,
+            max_refined: 20_000,
             shared_cell: 0.025,
             ..self.draft()
         }
@@ -327,6 +330,7 @@ impl Default for BakeOptions {
             // A shadow catcher is one smooth surface, on which noise would be visible.
             shadow_catcher_samples: 128,
             probe_budget: 5_000_000,
+            max_refined: usize::MAX,
             surfaces: true,
             shared_cell: 0.0,
         }
