@@ -51,12 +51,12 @@ pub(crate) fn copy(cluster: &Path, to: &Path) {
     assert!(status.is_ok_and(|status| status.success()), "{} could not be copied", cluster.display());
 }
 
-/// Moves the cluster of a server that has ended to its path in the cache. If several processes create the same cluster
+/// Copies the cluster of a server that has ended to its path in the cache. If several processes create the same cluster
 /// at the same time, the first cluster is kept.
 pub(crate) fn keep(folder: &Path, cluster: &Path) {
     let home = cluster.parent().expect("a folder in the cache");
     let made = TempDir::with_prefix("plinth-pg-made-").expect("a temporary folder");
-    fs::rename(folder.join(DATA), made.path().join(DATA)).expect("a cluster");
+    copy(&folder.join(DATA), &made.path().join(DATA));
     if fs::rename(made.path(), home).is_ok() {
         // The folder was renamed, so it must not be deleted under its old name.
         let _moved = made.keep();
