@@ -65,7 +65,11 @@ pub fn bake_light(
         .zip(&seen)
         .map(|((light, gathered), seen)| LitPoint::new(*light, gathered, *seen))
         .collect();
-    let surfaces = if options.surfaces { lit_surfaces(&scene, &coarse, &gathered, &lit) } else { Vec::new() };
+    let surfaces = if options.surfaces {
+        lit_surfaces(&scene, &coarse, &gathered, &lit, options.shared_cell > 0.0)
+    } else {
+        Vec::new()
+    };
     let budget = options.probe_budget as f32 * (1.0 - vertex_ray_share * PROBES_SAVED_BY_VERTICES);
     let probe_directions = RayDirections::fixed_per_normal(options.probe_samples);
     let max_probes = budget as usize / probe_directions.len();

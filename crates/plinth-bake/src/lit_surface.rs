@@ -40,12 +40,14 @@ impl LitSurface {
 }
 
 /// Returns the lit surface of each mesh. The surface is empty if the mesh does not block rays, is transparent, has
-/// holes, or is an inverted hull.
+/// holes, or is an inverted hull. If `vertices_share` is set, vertices at different positions share sample points, and
+/// triangles of which this leaves only a line or a point are omitted.
 pub(crate) fn lit_surfaces(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
     gathered: &[GatherResult],
     lit: &[LitPoint],
+    vertices_share: bool,
 ) -> Vec<LitSurface> {
     let of_mesh = |(m, mesh): (usize, &BakeMesh)| {
         if !mesh.occludes || is_inside_out(mesh) || is_transmissive_or_has_holes(mesh) {
@@ -57,6 +59,10 @@ pub(crate) fn lit_surfaces(
             for t in 0..mesh.indices.len() / 3 {
                 let side = TriangleSide { mesh: m as u32, triangle: t as u32, back };
                 for mut triangle in coarse.sub_triangles(side) {
+                    let [a, b, c] = triangle.map(|(sample, _weights)| sample);
+                    if vertices_share && (a == b || b == c || c == a) {
+                        continue;
+                    }
                     if back {
                         triangle.swap(1, 2);
                     }
