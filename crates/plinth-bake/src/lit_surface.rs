@@ -40,8 +40,8 @@ impl LitSurface {
 }
 
 /// Returns the lit surface of each mesh. The surface is empty if the mesh does not block rays, is transparent, has
-/// holes, or is an inverted hull. If `vertices_share` is set, vertices at different positions share sample points, and
-/// triangles of which this leaves only a line or a point are omitted.
+/// holes, or is an inverted hull. If `vertices_share` is set, several corners of a triangle may have the same sample
+/// point. Such a triangle is omitted, because it would be only a line or a point.
 pub(crate) fn lit_surfaces(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,

@@ -1,9 +1,11 @@
 //! The points at which light is computed: vertices, and lattice points on large triangles.
 //!
-//! Vertices with the same position and normal share a sample point. In a draft, close vertices of small triangles share
-//! one, too. Lattice points of neighbouring triangles that
-//! coincide on the common edge share a sample point, too. Therefore light is continuous across seams, and between
-//! triangles of different density. The two sides of a surface have separate sample points.
+//! Vertices with the same position and normal share a sample point. With [`BakeOptions::shared_cell`], so do close vertices
+//! of small triangles. Lattice points of neighbouring triangles that coincide on the common edge share a sample point, too.
+//! Therefore light is continuous across seams, and between triangles of different density. The two sides of a surface have
+//! separate sample points.
+//!
+//! [`BakeOptions::shared_cell`]: crate::BakeOptions::shared_cell
 
 use glam::Vec3;
 use rustc_hash::FxHashMap;
@@ -275,6 +277,7 @@ fn position_bits(position: Vec3) -> [u32; 3] {
     (position + Vec3::ZERO).to_array().map(f32::to_bits)
 }
 
+/// Rounds a unit vector to multiples of 1/`steps`.
 fn quantized_normal(normal: Vec3, steps: f32) -> [i16; 3] {
     normal.to_array().map(|c| (c * steps).round() as i16)
 }

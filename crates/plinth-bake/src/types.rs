@@ -238,7 +238,8 @@ pub struct BakeOptions {
     /// Maximum number of rays of all probes together. The number is reduced if the vertices are so dense that they
     /// already store the light in detail.
     pub probe_budget: usize,
-    /// Maximum number of triangles, and triangles of lattices, that are tested for refinement, the largest first.
+    /// Maximum number of triangles that are tested for refinement, the largest first. If a triangle has a lattice, the
+    /// small triangles between the points of the lattice count instead.
     pub max_refined: usize,
     /// Whether the light that leaves surfaces is computed.
     pub surfaces: bool,
@@ -279,8 +280,8 @@ impl BakeOptions {
         }
     }
 
-    /// Returns options for pictures that are drawn while a setting changes. A bake with these options casts about half
-    /// as many rays as a [`draft`](Self::draft), and on dense meshes a tenth.
+    /// Returns options for pictures that are drawn while a setting changes. Lattice points and probes have half as many
+    /// rays as in a [`draft`](Self::draft). On dense meshes, close vertices share their light, which needs fewer rays, too.
     #[must_use]
     pub fn interactive(self) -> Self {
         Self {

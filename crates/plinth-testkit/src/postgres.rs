@@ -1,4 +1,5 @@
-//! Temporary databases: a SQLite file, or a PostgreSQL server whose cluster is in a temporary folder in memory.
+//! Temporary databases: a SQLite file, or a PostgreSQL server whose cluster is in a temporary folder,
+//! in memory if there is room.
 //!
 //! The PostgreSQL server listens only on a socket in its folder, and does not sync to disk. It ends with the test
 //! process, even if the test process is killed.

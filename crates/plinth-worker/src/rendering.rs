@@ -140,8 +140,7 @@ fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
 }
 
 /// Returns the key of a process that can be reused for other renders after this one. Returns `None` for datasets, and for
-/// system previews: models are often uploaded one after another, and an order seldom comes within the seconds for which a
-/// process stays.
+/// system previews, each of which is the first render of its model.
 fn process_key(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<ProcessKey> {
     let render = &claim.render;
     let stays = settings.video().output == Output::Video && !render.is_system_preview;

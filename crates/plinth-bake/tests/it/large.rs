@@ -96,6 +96,26 @@ fn a_shadow_is_refined_even_if_vertices_use_all_rays() {
 }
 
 #[test]
+fn only_the_largest_triangles_are_refined_if_their_number_is_limited() {
+    let beside = |mut mesh: BakeMesh| {
+        mesh.positions.iter_mut().for_each(|p| p.x += 5.0);
+        mesh
+    };
+    let tables = [square(0.5, 0.1, 0.5), beside(square(0.05, 0.02, 0.5))];
+    let [large, small] = [square(2.0, 0.0, 0.5), beside(square(0.1, 0.0, 0.5))];
+    let meshes = [[large, small].as_slice(), &tables].concat();
+    let floors = |max_refined: usize| {
+        let options = BakeOptions { max_refined, ..BakeOptions::default() };
+        let baked = bake(&meshes, &white(), &[], &CAMERA_POSITIONS, &options).meshes;
+        [grid_value_count(&baked[0]), grid_value_count(&baked[1])]
+    };
+    // The lattice on the large floor consists of 2048 triangles, which are larger than those of the small floor.
+    let [none, some, all] = [0, 2048, usize::MAX].map(floors);
+    assert!(none[0] < some[0] && some[0] == all[0], "{none:?} {some:?} {all:?}");
+    assert!(none[1] == some[1] && some[1] < all[1], "{none:?} {some:?} {all:?}");
+}
+
+#[test]
 fn the_light_below_a_square_table_matches_its_form_factor() {
     // Below a square table, the visible fraction of the sky is one minus the form factor of the table. For a point at
     // the distance h below a square of half side length a, the form factor is the sum of four terms, one per corner of
