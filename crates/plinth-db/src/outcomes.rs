@@ -11,7 +11,7 @@ use crate::{Conn, Result, Tx};
 const PERIOD_MS: i64 = 300_000;
 /// Number of counters of one outcome in one period. With several counters, jobs that end at the same time mostly lock different
 /// rows.
-const SHARDS: i64 = 4;
+const SHARDS: i64 = 32;
 const HOUR_MS: i64 = 3_600_000;
 
 /// How a job ended.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use plinth_db::Db;
@@ -156,6 +157,8 @@ pub struct Service {
     pub(crate) uploads: FairSemaphore,
     /// Limits the total size of the files that are being received.
     pub(crate) incoming_bytes: FairSemaphore,
+    /// Number of bytes that are being copied to a local store.
+    pub(crate) copying: Arc<AtomicU64>,
     /// Permits for password checks, shared fairly among the networks of clients.
     pub(crate) passwords: FairSemaphore<String>,
     /// One permit for each stream of events.
@@ -183,6 +186,7 @@ impl Service {
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
             uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
             incoming_bytes: FairSemaphore::new(options.incoming_bytes, options.incoming_bytes / 2),
+            copying: Arc::default(),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             event_streams: FairSemaphore::new(MAX_EVENT_STREAMS, limits::EVENT_STREAMS_AT_ONCE),
             open_requests: OpenRequests::default(),

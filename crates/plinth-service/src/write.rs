@@ -154,8 +154,8 @@ impl Service {
     /// `prefix`. The prefix is scheduled for deletion before the files are stored. The transaction of the row removes
     /// the prefix from the schedule. Therefore a crash leaves no unreferenced files behind. `insert` runs with the
     /// paying account locked, after the rights of the caller were checked again, and must repeat the other checks that
-    /// were made before the files were stored. Nothing is stored while a disk is almost full. If the result is `Unneeded`, or an error with a status below 500, the files
-    /// are deleted at once.
+    /// were made before the files were stored. Nothing is stored if a disk would then be almost full. If the result is
+    /// `Unneeded`, or an error with a status below 500, the files are deleted at once.
     pub(crate) async fn store_referenced<T, F>(
         &self,
         caller: &Caller,
@@ -167,7 +167,7 @@ impl Service {
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<Inserted<T>>> + Send + 'static,
         T: Send + 'static,
     {
-        self.disk_reserve().check()?;
+        let space = self.space_for_files(files.iter().map(|(_key, file)| *file))?;
         let marked = prefix.clone();
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -179,6 +179,7 @@ impl Service {
             let storing = tracing::info_span!(target: plinth_trace::TARGET, "store file");
             self.store.put_file(key, file).instrument(storing).await?;
         }
+        drop(space);
         let scheduled = prefix.clone();
         let inserting = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
