@@ -1,40 +1,14 @@
-//! Converts RGB to the pixel formats of the encoders: BT.709 in limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
+//! Converts RGB to planar 4:4:4 with alpha for ProRes: BT.709 in limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
 
 use plinth_frame::{Frame, PixelFormat, Region};
 use rayon::prelude::*;
-use yuv::{BufferStoreMut, YuvConversionMode, YuvPlanarImageMut, YuvRange, YuvStandardMatrix};
 
-use crate::MediaError;
-use crate::canvas::Canvas;
 use crate::watermark::Watermark;
 
-/// Converts an image to 8-bit planar 4:2:0. The output contains the Y plane, then U, then V. Each chroma sample is the
-/// mean of 2 × 2 pixels, so its position is the centre of these pixels.
-pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaError> {
-    let luma = canvas.width as usize * canvas.height as usize;
-    out.resize(luma + luma / 2, 0);
-    let (y, chroma) = out.split_at_mut(luma);
-    let (u, v) = chroma.split_at_mut(luma / 4);
-    let mut planes = YuvPlanarImageMut {
-        y_plane: BufferStoreMut::Borrowed(y),
-        y_stride: canvas.width,
-        u_plane: BufferStoreMut::Borrowed(u),
-        u_stride: canvas.width / 2,
-        v_plane: BufferStoreMut::Borrowed(v),
-        v_stride: canvas.width / 2,
-        width: canvas.width,
-        height: canvas.height,
-    };
-    yuv::rgba_to_yuv420(
-        &mut planes,
-        &canvas.pixels,
-        canvas.width * 4,
-        YuvRange::Limited,
-        YuvStandardMatrix::Bt709,
-        YuvConversionMode::Balanced,
-    )
-    .map_err(|e| MediaError::Frames { problem: format!("a frame cannot be converted: {e}") })
-}
+/// Share of red in luma.
+pub(crate) const KR: f32 = 0.2126;
+/// Share of blue in luma.
+pub(crate) const KB: f32 = 0.0722;
 
 /// Image in planar 4:4:4 with alpha. Each value is stored in the lower 10 bits of a little-endian 16-bit word. The
 /// order of the planes is Y, U, V, A. Alpha is straight and uses the full range.
@@ -123,8 +97,6 @@ const CLEAR: [u16; 4] = [64, 512, 512, 0];
 
 /// Converts a colour to Y, U, V and A as 10-bit values.
 fn yuva([r, g, b, a]: [f32; 4]) -> [u16; 4] {
-    const KR: f32 = 0.2126;
-    const KB: f32 = 0.0722;
     let y = KR * r + (1.0 - KR - KB) * g + KB * b;
     let u = 512.0 + 896.0 * (b - y) / (2.0 * (1.0 - KB));
     let v = 512.0 + 896.0 * (r - y) / (2.0 * (1.0 - KR));

@@ -31,6 +31,7 @@ mod system;
 mod trial;
 mod watermark;
 mod writer;
+mod yuv420;
 
 pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;

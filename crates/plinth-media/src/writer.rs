@@ -11,12 +11,13 @@ use plinth_spec::{OutputFile, OutputPaths};
 use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::container;
-use crate::convert::{Yuva444p10, yuv420p};
+use crate::convert::Yuva444p10;
 use crate::ffmpeg::{Encoder, H264Encoder, Stream, VideoCodec};
 use crate::partial::{Partial, remove_abandoned};
 use crate::properties;
 use crate::resize::{Reducer, quarter, within};
 use crate::watermark::Watermark;
+use crate::yuv420::yuv420p;
 
 /// Quality of the main video, as a constant rate factor (CRF) of x264.
 const MAIN_CRF: u8 = 17;
@@ -192,7 +193,7 @@ impl<'a> MediaWriter<'a> {
                 }
             };
             let mut bytes = track.encoder.spare();
-            yuv420p(canvas, &mut bytes)?;
+            yuv420p(canvas, &mut bytes);
             track.encoder.picture(bytes, self.stop).map_err(|error| error.of_encoder(track.codec))?;
         }
         if frame.index == self.plan.poster_frame {
