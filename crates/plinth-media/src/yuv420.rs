@@ -83,7 +83,7 @@ fn rows_avx2(pixels: &[[u8; 4]], y: &mut [u8], u: &mut [u8], v: &mut [u8]) {
 fn rows(pixels: &[[u8; 4]], y: &mut [u8], u: &mut [u8], v: &mut [u8]) {
     for (y, pixel) in y.iter_mut().zip(pixels) {
         let pixel = u32::from_le_bytes(*pixel);
-        let [r, g, b] = [0, 8, 16].map(|shift| (pixel >> shift & 255) as i32);
+        let [r, g, b] = [0, 8, 16].map(|shift| (pixel >> shift & 255).cast_signed());
         *y = weighted(LUMA, [r, g, b], 16, FRACTION) as u8;
     }
     let (above, below) = pixels.split_at(pixels.len() / 2);
@@ -93,7 +93,7 @@ fn rows(pixels: &[[u8; 4]], y: &mut [u8], u: &mut [u8], v: &mut [u8]) {
         // Red is added in the lower half of the word, blue in the upper half.
         let red_and_blue: u32 = four.iter().map(|pixel| pixel & 0x00ff_00ff).sum();
         let green: u32 = four.iter().map(|pixel| pixel >> 8 & 255).sum();
-        let sums = [red_and_blue & 0xffff, green, red_and_blue >> 16].map(|sum| sum as i32);
+        let sums = [red_and_blue & 0xffff, green, red_and_blue >> 16].map(u32::cast_signed);
         *u = weighted(BLUE, sums, 128, FRACTION + FOUR) as u8;
         *v = weighted(RED, sums, 128, FRACTION + FOUR) as u8;
     }
