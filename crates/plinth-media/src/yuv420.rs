@@ -5,8 +5,7 @@ use rayon::prelude::*;
 use crate::canvas::Canvas;
 use crate::convert::{KB, KR};
 
-/// Number of fractional bits of the factors. The factors have at most 15 bits, for which processors have fast
-/// multiplications.
+/// Number of fractional bits of the factors. With 15, a factor fits into the 16 bits that processors multiply fastest.
 const FRACTION: u32 = 15;
 /// Additional fractional bits of chroma, whose inputs are sums of four pixels.
 const FOUR: u32 = 2;
