@@ -117,5 +117,5 @@ platforms: ## check that the program compiles for macOS and Windows (TARGETS="aa
 	@scripts/setup.sh lint
 	scripts/platforms.sh $(TARGETS)
 
-generate: build ## rewrite the tables in docs/settings.md and docs/operations.md
+generate: build ## rewrite the generated tables in docs/settings.md, docs/operations.md and docs/api.md
 	@scripts/generate.sh

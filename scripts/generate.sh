@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites the tables that the program generates: settings in docs/settings.md, configuration in docs/operations.md.
+# Rewrites the tables that the program generates: settings in docs/settings.md, configuration in docs/operations.md,
+# failure codes in docs/api.md.
 # usage: scripts/generate.sh [--check]    --check: change nothing; fail if a table is out of date
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -50,4 +51,6 @@ check=no
 rewrite docs/settings.md settings
 "$plinth" settings --configuration >"$table"
 rewrite docs/operations.md configuration
+"$plinth" settings --failure-codes >"$table"
+rewrite docs/api.md failure-codes
 exit "$stale"

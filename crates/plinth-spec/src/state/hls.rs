@@ -1,6 +1,6 @@
 //! States of a render's HLS packaging.
 
-use super::transitions::transitions;
+use super::events::events;
 use crate::named::named;
 
 named! {
@@ -19,29 +19,21 @@ named! {
     }
 }
 
-named! {
+events! {
     /// An event that changes the state of a packaging.
-    HlsEvent {
+    HlsEvent of HlsStatus {
         /// A worker claims the packaging.
-        Claim = "claim",
+        Claim = "claim": Pending => Processing;
         /// A worker returns the packaging to the queue.
-        Release = "release",
+        Release = "release": Processing => Pending;
         /// All files of the stream are stored.
-        Finish = "finish",
+        Finish = "finish": Processing => Ready;
         /// The packaging failed.
-        Fail = "fail",
+        Fail = "fail": Processing => Failed;
         /// The render ended without a video.
-        Skip = "skip",
+        Skip = "skip": Pending => Skipped;
     }
 }
-
-transitions!(HlsStatus, HlsEvent:
-    Pending, Claim => Processing;
-    Processing, Release => Pending;
-    Processing, Finish => Ready;
-    Processing, Fail => Failed;
-    Pending, Skip => Skipped;
-);
 
 #[cfg(test)]
 mod tests {

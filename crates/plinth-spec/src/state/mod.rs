@@ -1,9 +1,9 @@
-//! State machines of models, renders and HLS packagings. Each is one table of transitions.
+//! State machines of models, renders and HLS packagings. Each is one table of events and their transitions.
 
+mod events;
 mod hls;
 mod model;
 mod render;
-mod transitions;
 
 pub use hls::{HlsEvent, HlsStatus};
 pub use model::{ModelEvent, ModelStates, ModelStatus};

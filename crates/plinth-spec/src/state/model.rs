@@ -1,6 +1,6 @@
 //! States of a model.
 
-use super::transitions::transitions;
+use super::events::events;
 use crate::named::named;
 
 named! {
@@ -38,24 +38,18 @@ impl ModelStates {
     }
 }
 
-named! {
+// The transitions of the contract (Spec, Model status).
+events! {
     /// An event that changes the state of a model.
-    ModelEvent {
+    ModelEvent of ModelStatus {
         /// The owner archives the model, which hides it from the default list.
-        Archive = "archive",
+        Archive = "archive": Active => Archived;
         /// The owner makes an archived model active again.
-        Unarchive = "unarchive",
+        Unarchive = "unarchive": Archived => Active;
         /// The owner deletes the model.
-        Delete = "delete",
+        Delete = "delete": Active | Archived => Deleted;
     }
 }
-
-// The transitions of the contract (Spec, Model status).
-transitions!(ModelStatus, ModelEvent:
-    Active, Archive => Archived;
-    Archived, Unarchive => Active;
-    Active | Archived, Delete => Deleted;
-);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! States of a render.
 
-use super::transitions::transitions;
+use super::events::events;
 use crate::named::named;
 
 named! {
@@ -23,42 +23,28 @@ named! {
     }
 }
 
-named! {
+// The transitions of the contract (Spec, Render status).
+events! {
     /// An event that changes the state of a render.
-    RenderEvent {
+    RenderEvent of RenderStatus {
         /// A worker claims the render.
-        Claim = "claim",
+        Claim = "claim": Pending => PosterProcessing, PosterDone => VideoProcessing;
         /// The poster is stored.
-        PosterStored = "poster stored",
-        /// A worker returns the render to the queue.
-        Release = "release",
+        PosterStored = "poster stored": PosterProcessing => VideoProcessing;
+        /// A worker returns the render to the queue. A stored poster remains.
+        Release = "release": PosterProcessing => Pending, VideoProcessing => PosterDone;
         /// The worker's lease expired. Files that it stored are discarded.
-        Lose = "lose",
+        Lose = "lose": PosterProcessing | VideoProcessing => Pending;
         /// All files are stored.
-        Finish = "finish",
+        Finish = "finish": VideoProcessing => Done;
         /// The render failed.
-        Fail = "fail",
+        Fail = "fail": Pending | PosterProcessing | PosterDone | VideoProcessing => Error;
         /// The owner cancels the render.
-        Cancel = "cancel",
+        Cancel = "cancel": Pending => Failed;
         /// The owner dismisses the failure.
-        Dismiss = "dismiss",
+        Dismiss = "dismiss": Error => Failed;
     }
 }
-
-// The transitions of the contract (Spec, Render status). If a worker stops while it renders the video, the stored
-// poster remains, and the state is `poster-done`.
-transitions!(RenderStatus, RenderEvent:
-    Pending, Claim => PosterProcessing;
-    PosterDone, Claim => VideoProcessing;
-    PosterProcessing, PosterStored => VideoProcessing;
-    PosterProcessing, Release => Pending;
-    VideoProcessing, Release => PosterDone;
-    PosterProcessing | VideoProcessing, Lose => Pending;
-    VideoProcessing, Finish => Done;
-    Pending | PosterProcessing | PosterDone | VideoProcessing, Fail => Error;
-    Pending, Cancel => Failed;
-    Error, Dismiss => Failed;
-);
 
 impl RenderStatus {
     /// Returns whether the state is final: no worker changes it any more.

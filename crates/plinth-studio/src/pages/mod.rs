@@ -8,7 +8,6 @@ pub(crate) mod credits;
 mod dataset;
 pub(crate) mod environments;
 pub(crate) mod events;
-mod failure;
 pub(crate) mod images;
 pub(crate) mod join;
 pub(crate) mod keys;

@@ -11,7 +11,6 @@ use plinth_spec::wire::Render;
 use plinth_spec::{FailureCode, OutputFile, RenderSettings};
 
 use super::dataset::DatasetFacts;
-use super::failure::advice;
 use super::links::{EMBED, LIFETIMES};
 use crate::composer::{ChangedSetting, changed_settings};
 use crate::error::Result;
@@ -97,7 +96,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         status: format::status(render.status),
         live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
         problem: render.error_message.as_deref().map(sentence),
-        advice: failure.map(advice),
+        advice: failure.map(FailureCode::advice),
         refund: if render.status.has_failed() { service.render_refund(caller, &id).await? } else { None },
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(OutputFile::as_str),

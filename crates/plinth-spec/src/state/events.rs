@@ -1,15 +1,23 @@
-//! Declares the transitions of a state machine.
+//! Declares the events of a state machine.
 
-/// Declares the transitions of a state machine: `transitions!(Status, Event: Pending, Claim => Processing;)` says that
-/// the event `Claim` changes the state `Pending` to `Processing`. Any other pair of state and event is not allowed.
-macro_rules! transitions {
-    ($status:ident, $event:ident: $($($from:ident)|+, $on:ident => $to:ident;)*) => {
+/// Declares the events that change a state, and the transitions of each event:
+/// `events! { /// Docs. Event of Status { /// Docs. Claim = "claim": Pending | Lost => Processing, Paused => Resumed; } }`
+/// says that the event `Claim` changes the states `Pending` and `Lost` to `Processing`, and `Paused` to `Resumed`. Any other
+/// pair of state and event is not allowed.
+macro_rules! events {
+    ($(#[doc = $doc:literal])* $event:ident of $status:ident {
+        $($(#[doc = $on_doc:literal])* $on:ident = $text:literal: $($($from:ident)|+ => $to:ident),+;)*
+    }) => {
+        $crate::named::named! { $(#[doc = $doc])* $event { $($(#[doc = $on_doc])* $on = $text,)* } }
+
         impl $status {
             /// Returns the state after an event, or `None` if the event is not allowed in this state.
             pub const fn after(self, event: $event) -> Option<Self> {
-                match (self, event) {
-                    $(($(Self::$from)|+, $event::$on) => Some(Self::$to),)*
-                    _ => None,
+                match event {
+                    $($event::$on => match self {
+                        $($(Self::$from)|+ => Some(Self::$to),)+
+                        _ => None,
+                    },)*
                 }
             }
         }
@@ -32,4 +40,4 @@ macro_rules! transitions {
         }
     };
 }
-pub(super) use transitions;
+pub(super) use events;
