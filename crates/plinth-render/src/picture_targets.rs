@@ -12,7 +12,7 @@ use crate::pass::reflection::{mirrored_box, mirrored_camera};
 use crate::pipelines::SurfaceOutput;
 use crate::region::{union, widened};
 use crate::renderer::Picture;
-use crate::targets::{TargetDescriptor, texture};
+use crate::targets::{SceneBehind, TargetDescriptor, texture};
 use crate::upload::batch::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
@@ -59,9 +59,12 @@ pub(crate) fn target_descriptor(
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
     // alpha is blended in display space, as other viewers do, and no separate pass for the tone curve is needed.
-    let transmissive = classes.contains(&DrawClass::Transmissive);
+    let blurs = || batches.iter().any(|batch| materials[batch.material].blurs);
+    let scene_behind = classes
+        .contains(&DrawClass::Transmissive)
+        .then(|| if blurs() { SceneBehind::Blurred } else { SceneBehind::Sharp });
     let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
-    let radiance = transmissive || scene.post.bloom > 0.0;
+    let radiance = scene_behind.is_some() || scene.post.bloom > 0.0;
     let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
     let finished_format = match picture.format {
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
@@ -91,7 +94,7 @@ pub(crate) fn target_descriptor(
         output,
         transparent,
         has_unlit,
-        transmissive,
+        scene_behind,
         visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
         direct,
     }

@@ -38,6 +38,15 @@ pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg1
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
+/// How transmissive surfaces show the scene behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SceneBehind {
+    /// All surfaces are smooth. They read only the first level of the scene colour pyramid.
+    Sharp,
+    /// Some surfaces are rough. They read all levels of the scene colour pyramid.
+    Blurred,
+}
+
 /// The render targets of the scene colour pyramid, from which refracted rays read.
 pub(crate) struct SceneColorTargets {
     /// The picture drawn so far.
@@ -66,7 +75,8 @@ pub(crate) struct TargetDescriptor {
     pub(crate) transparent: bool,
     /// Whether some surfaces are displayed without applying the tone curve.
     pub(crate) has_unlit: bool,
-    pub(crate) transmissive: bool,
+    /// How transmissive surfaces show the scene. `None` if there are no such surfaces.
+    pub(crate) scene_behind: Option<SceneBehind>,
     /// Whether some glass is drawn through a visibility buffer.
     pub(crate) visibility_buffered_glass: bool,
     /// Whether surfaces are shaded directly into the picture, over the backdrop.
@@ -108,8 +118,11 @@ impl Targets {
             surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
             colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
         });
-        let scene_color = look.transmissive.then(|| {
-            let mips = model.width.max(model.height).ilog2().clamp(1, 8);
+        let scene_color = look.scene_behind.map(|behind| {
+            let mips = match behind {
+                SceneBehind::Sharp => 1,
+                SceneBehind::Blurred => model.width.max(model.height).ilog2().clamp(1, 8),
+            };
             SceneColorTargets {
                 color: texture(gpu, model, 1, SCENE_COLOR_FORMAT, readable, mips),
                 distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),

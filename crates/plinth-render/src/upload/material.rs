@@ -52,6 +52,8 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) alpha_test: Option<AlphaTest>,
     /// Whether the surface encloses a volume, so that light is refracted where it enters and leaves the volume.
     pub(crate) refracts: bool,
+    /// Whether the surface transmits light and is so rough that the scene behind it appears blurred.
+    pub(crate) blurs: bool,
     /// Whether the surface casts no shadow, because it transmits most light, or because it lies on another surface,
     /// which casts the shadow.
     pub(crate) shadowless: bool,
@@ -121,12 +123,16 @@ pub(crate) fn upload(
         let inputs = AlphaTestInputs { uniform: bytemuck::bytes_of(&uniform).to_vec(), slots: slots.clone(), textures };
         AlphaTest { slots, layout, group, inputs }
     });
-    let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
+    let is_transmissive = key.class == DrawClass::Transmissive;
+    let refracts = is_transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
+    // The same factor as in `lib/transmission.wgsl`.
+    let blurs = is_transmissive && uniform.roughness * (2.0 * uniform.ior - 2.0).clamp(0.0, 1.0) > 0.0;
     // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
     // does not.
     let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
     let overlay = material.overlay;
-    MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, shadowless: lucid || overlay, overlay }
+    let shadowless = lucid || overlay;
+    MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, blurs, shadowless, overlay }
 }
 
 /// Returns how a material is drawn.

@@ -50,6 +50,7 @@ pub(crate) fn upload_all(
                 place,
                 alpha_test: None,
                 refracts: false,
+                blurs: false,
                 shadowless: false,
                 overlay: false,
             };

@@ -130,6 +130,34 @@ fn a_glass_ball_shows_the_scene_behind_it_reversed() {
 }
 
 #[test]
+fn only_rough_glass_blurs_the_scene_behind_it() {
+    // The squares meet in the middle of the picture.
+    let left_of_middle = |roughness: f32, ior: f32| {
+        let picture = ball_before_two_halves(Material { perceptual_roughness: roughness, ..glass(ior, 0.0) });
+        at(&picture, SIDE / 2 - 2, SIDE / 2)
+    };
+    let [r, _, b] = left_of_middle(0.0, 1.5);
+    assert!(r > 200 && b < 60, "smooth glass blurs: {r} {b}");
+    let [r, _, b] = left_of_middle(0.6, 1.5);
+    assert!(r > 60 && b > 60, "rough glass does not blur: {r} {b}");
+    // The blur decreases as the index of refraction approaches 1 (KHR_materials_transmission, implementation notes).
+    let [r, _, b] = left_of_middle(0.6, 1.0);
+    assert!(r > 200 && b < 60, "rough glass with the refraction of air blurs: {r} {b}");
+}
+
+/// The picture behind rough glass is blurred in advance, behind smooth glass it is not.
+#[test]
+fn hardly_rough_glass_looks_like_smooth_glass() {
+    for (ior, thickness) in [(1.5, 1.0), (1.5, 0.0), (2.4, 0.3)] {
+        let [smooth, rough] = [0.0, 1e-6].map(|roughness| {
+            ball_before_two_halves(Material { perceptual_roughness: roughness, ..glass(ior, thickness) })
+        });
+        let differs = |(a, b): (&[u8; 3], &[u8; 3])| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > 1);
+        assert_eq!(smooth.iter().zip(&rough).filter(|pair| differs(*pair)).count(), 0, "{ior} {thickness}");
+    }
+}
+
+#[test]
 fn glass_without_refraction_shows_the_scene_directly_behind_it() {
     let picture = ball_before_two_halves(glass(1.0, 1.0));
     let (left, right) = (at(&picture, SIDE / 2 - 4, SIDE / 2), at(&picture, SIDE / 2 + 4, SIDE / 2));
