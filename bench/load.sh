@@ -6,13 +6,15 @@ usage() {
     cat <<'WORDS'
 usage: bench/load.sh [sqlite | postgres]        default: both, one after the other
 
-Prints requests per second, the server's processor time per request, and percentiles of the response time, for
+Prints requests per second, the processor time of server and client per request, and percentiles of the response time, for
 - 64 connections that read single renders and pages of lists,
 - one connection that polls and filters a large workspace that does not change, and 64 that list its renders in one state,
 - 64 connections that upload models, order renders and poll them; here also the server's memory, open files and threads
   at the beginning and at the end, and their growth per hour.
 
 environment:
+  LOAD_PROGRAM         absolute path of the program that serves, for example the one of `make release` (default: a build whose
+                       dependencies are not optimised, which takes more processor time for each request)
   LOAD_RENDERS         renders of the first workspace (default: 100000)
   LOAD_QUIET_RENDERS   renders of the large workspace (default: 1000000)
   LOAD_SECONDS         duration of the last part (default: 60; 3600 shows whether anything grows)

@@ -23,7 +23,12 @@ use std::process::{Command, Output};
 
 /// Returns the program, with an ffmpeg that has all encoders, and without a cache.
 fn program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_plinth"));
+    program_at(Path::new(env!("CARGO_BIN_EXE_plinth")))
+}
+
+/// Returns the command of another build of the program.
+fn program_at(path: &Path) -> Command {
+    let mut program = Command::new(path);
     program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg()).env("PLINTH_CACHE_MB", "0");
     program
 }

@@ -14,6 +14,8 @@ use tempfile::TempDir;
 /// Database, store and configuration of an installation. Several servers can run on it one after another.
 pub(crate) struct Installation {
     pub(crate) folder: TempDir,
+    /// The build of the program that runs on this installation, if it is not the one under test.
+    build: Option<PathBuf>,
     variables: Vec<(String, String)>,
     pub(crate) postgres: Option<Postgres>,
     s3: Option<S3Server>,
@@ -22,7 +24,8 @@ pub(crate) struct Installation {
 impl Installation {
     /// Creates an installation with SQLite and local files.
     pub(crate) fn with_sqlite() -> Self {
-        Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
+        let folder = TempDir::with_prefix("plinth-serve-").unwrap();
+        Self { folder, build: None, variables: Vec::new(), postgres: None, s3: None }
     }
 
     /// Creates an installation with PostgreSQL and S3.
@@ -39,7 +42,7 @@ impl Installation {
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let folder = TempDir::with_prefix("plinth-serve-").unwrap();
-        Self { folder, variables, postgres: Some(postgres), s3: Some(s3) }
+        Self { folder, build: None, variables, postgres: Some(postgres), s3: Some(s3) }
     }
 
     pub(crate) fn database(&self) -> String {
@@ -67,6 +70,12 @@ impl Installation {
         self
     }
 
+    /// Sets the build of the program that runs on this installation.
+    pub(crate) fn with_build(mut self, program: Option<PathBuf>) -> Self {
+        self.build = program;
+        self
+    }
+
     /// Returns the environment variables of the servers.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
@@ -74,7 +83,7 @@ impl Installation {
 
     /// Returns the program, with the configuration of this installation as its only environment variables.
     pub(crate) fn program(&self) -> Command {
-        let mut program = crate::program();
+        let mut program = self.build.as_deref().map_or_else(crate::program, crate::program_at);
         program.current_dir(self.folder.path()).env("PLINTH_DATA_DIR", self.folder.path().join("data"));
         program.envs(self.variables.iter().map(|(name, value)| (name, value)));
         program

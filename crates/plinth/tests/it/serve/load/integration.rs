@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::process::{Process, Usage};
-use super::speed::report;
+use super::speed::{CpuTimes, report};
 use super::{CONNECTIONS, account};
 use crate::serve::server::Served;
 
@@ -28,7 +28,7 @@ pub(super) async fn integrate(served: &Served, server: &Process, time: Duration,
     for number in 0..ACCOUNTS {
         clients.push(account(served, &format!("shop{number}@example.org")).await.0);
     }
-    let (begin, cpu) = (Instant::now(), server.cpu());
+    let (begin, cpu) = (Instant::now(), CpuTimes::now(server));
     let programs: Vec<_> = (0..CONNECTIONS)
         .map(|number| {
             let client = &clients[number % ACCOUNTS];
@@ -47,9 +47,9 @@ pub(super) async fn integrate(served: &Served, server: &Process, time: Duration,
             times.entry(kind).or_default().extend(more);
         }
     }
-    let (wall, cpu) = (begin.elapsed(), server.cpu().saturating_sub(cpu));
+    let (wall, cpu) = (begin.elapsed(), CpuTimes::now(server).since(cpu));
     for (kind, times) in &times {
-        report(kind, times.clone(), (wall, Duration::ZERO));
+        report(kind, times.clone(), (wall, CpuTimes::default()));
     }
     report("all", times.into_values().flatten().collect(), (wall, cpu));
     // The first tenth is left out, because caches and pools fill.
@@ -91,8 +91,10 @@ async fn run(client: &Client, program: usize, end: Instant, pause: Duration) -> 
             break;
         }
         if turn % ORDERS == 0 {
+            // A billed render: the number of free ones is limited.
+            let settings = json!({"quality": "share", "length": 1});
             let begin = Instant::now();
-            model = client.upload(&format!("part {program} {turn}"), None).await.text("modelId");
+            model = client.upload(&format!("part {program} {turn}"), Some(settings)).await.text("modelId");
             times.entry("POST /models").or_default().push(begin.elapsed());
         }
         let begin = Instant::now();

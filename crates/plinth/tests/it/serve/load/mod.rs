@@ -6,6 +6,7 @@ mod integration;
 mod process;
 mod speed;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use plinth_spec::id::ModelId;
@@ -23,10 +24,15 @@ const REQUESTS: [usize; 2] = [6_400, 1_280];
 /// The account with the large workspace that nobody changes.
 const QUIET: &str = "quiet@example.org";
 
-/// Returns the number in an environment variable of bench/load.sh.
+/// Returns the value of an environment variable of bench/load.sh.
 #[expect(clippy::disallowed_methods, reason = "the program under test does not have these variables")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns the number in an environment variable of bench/load.sh.
 fn setting(name: &str, otherwise: usize) -> usize {
-    std::env::var(name).map_or(otherwise, |value| value.parse().expect(name))
+    variable(name).map_or(otherwise, |value| value.parse().expect(name))
 }
 
 /// Creates an account with credits and one model, and returns a client with its key.
@@ -96,7 +102,7 @@ async fn quiet(server: &Process, client: &Client) {
 
 async fn load(installation: Installation, database: &str) {
     let address = installation.database();
-    let served = Served::on(installation);
+    let served = Served::on(installation.with_build(variable("LOAD_PROGRAM").map(PathBuf::from)));
     let server = Process::of(served.server.pid());
     let renders = setting("LOAD_RENDERS", 100_000);
     let quiet_renders = setting("LOAD_QUIET_RENDERS", 1_000_000);
