@@ -24,7 +24,8 @@ const MAX_ENTRIES: usize = 2;
 pub(crate) type LightMapsCache = Vec<(Arc<Prepared>, LightMaps)>;
 
 impl LightMaps {
-    /// Returns the maps of a light from the device's cache, or uploads them. The maps of moving models are not cached.
+    /// Returns the maps of a light from the device's cache, or uploads them. If the model moves, the maps
+    /// are not cached.
     pub(crate) fn of(gpu: &Gpu, light: &Arc<Prepared>, moving: &[bool]) -> Self {
         let Some(cache) = gpu.device.cache().filter(|_cache| !moving.contains(&true)) else {
             return Self::new(gpu, light);

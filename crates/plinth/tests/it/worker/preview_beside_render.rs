@@ -1,4 +1,4 @@
-//! A render beside previews: it does not wait for them, and has the higher priority.
+//! Tests of a render that is claimed while previews are drawn: it does not wait for them, and its process has a higher priority.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn nice_value(deployment: &Deployment, task: &str) -> Option<i32> {
 }
 
 async fn ask(deployment: &Deployment, model: &str) {
-    // Whether there is a picture does not matter.
+    // The test does not need the picture, so the preview may also fail.
     let _drawn = deployment
         .service
         .preview(&deployment.caller, model, Preview { options: tiny_draft(), ..Preview::default() })

@@ -1,4 +1,4 @@
-//! Strikes on a fleet while clients use it. After each round the invariants of the crash tests are checked, and that no
+//! Injects faults into a fleet while clients use it. After each round, the test checks the invariants of the crash tests, that no
 //! lock was held for long, and that the videos can be decoded.
 
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ use crate::serve::crash::requests::{self, Order};
 use crate::serve::crash::{check, number};
 
 const STRIKES: usize = 40;
-/// Strikes at the same time, on different hosts.
+/// Number of faults that exist at the same time, on different hosts.
 const AT_ONCE: usize = 3;
 const WORKERS: usize = 3;
 
-/// Number of strikes of each kind.
+/// Number of faults of each kind.
 type Counts = BTreeMap<Kind, usize>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -58,7 +58,7 @@ fn table(counts: &Counts) {
     println!("| {} | all |", counts.values().sum::<usize>());
 }
 
-/// Runs one round on a new fleet. There are as many orders as strikes.
+/// Runs one round on a new fleet. The clients make as many orders as faults are injected.
 async fn round(seed: u64, strikes: usize, is_long_run: bool) -> Counts {
     let begin = Instant::now();
     let mut random = fastrand::Rng::with_seed(seed);
