@@ -76,8 +76,8 @@ impl Placement {
         upright_from_measured(self.measured_bounds, stretch) * self.measured_from_model
     }
 
-    /// Returns the transform from world space to the space of [`Self::upright_from_model`], with the scale of the
-    /// settings as `stretch`.
+    /// Returns the transform from world space to the space into which [`Self::upright_from_model`] transforms. The model
+    /// is stretched there by the scale of `pose`.
     pub(crate) fn upright_from_world(&self, pose: &ModelPose) -> DMat4 {
         self.upright_from_model(DVec3::from(pose.scale())) * self.world_from_model.inverse()
     }

@@ -1,4 +1,4 @@
-//! Accounts, workspaces, API keys, sessions and the ledger.
+//! Tests of accounts, workspaces, API keys, sessions and the ledger.
 
 use plinth_db::ledger;
 use plinth_db::ledger::Posted::{Done, Duplicate, InsufficientCredits};
@@ -194,7 +194,7 @@ async fn the_owner_keeps_the_role_until_a_team_is_handed_over(address: &str) {
             workspaces::insert(tx, &team).await?;
             workspaces::set_member(tx, &id, &grace, Role::Editor, 6).await?;
             workspaces::set_owner(tx, &id, &ada, &grace, 7).await?;
-            // As a request does that read the role before the team was handed over.
+            // A request that read the role before the team was handed over may write a role afterwards.
             workspaces::set_member(tx, &id, &grace, Role::Viewer, 8).await?;
             let is_removed = workspaces::remove_member(tx, &id, &grace).await?;
             let roles = (workspaces::role_of(tx, &id, &ada).await?, workspaces::role_of(tx, &id, &grace).await?);

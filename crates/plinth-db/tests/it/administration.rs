@@ -1,4 +1,4 @@
-//! What administrators see: accounts, the log, workers, counters of ended jobs, and the size of the store.
+//! Tests of the queries for administrators: accounts, the log, workers, counters of ended jobs, and stored bytes.
 
 use plinth_db::accounts::{self, AccountFilter};
 use plinth_db::admin_log::{self, NewLogEntry};

@@ -1,4 +1,4 @@
-//! Overlays, textures, environments, products.
+//! Tests of overlays, textures, environments and products.
 
 use plinth_db::envs::{self, Env};
 use plinth_db::overlays::{self, Overlay};

@@ -1,4 +1,4 @@
-//! Claims, reports and lost leases.
+//! Tests of claims, reports and lost leases of jobs.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -207,7 +207,7 @@ async fn accounts_take_turns_regardless_of_the_number_of_their_renders(address: 
     claim_times(address, 20, 50, 30).await;
 }
 
-/// `cargo nextest run --workspace --run-ignored only -E 'test(from_a_million_is_quick)' --no-capture`
+/// Run it with `cargo nextest run --workspace --run-ignored only -E 'test(from_a_million_is_quick)' --no-capture`.
 async fn claiming_from_a_million_is_quick(address: &str) {
     let (accounts, renders_each) = (1000, 1000);
     let times = claim_times(address, accounts, renders_each, 2000).await;

@@ -1,4 +1,4 @@
-//! Models and renders: lookup, updates and paging.
+//! Tests of lookup, updates and paging of models and renders.
 
 use std::time::{Duration, Instant};
 
@@ -225,7 +225,7 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
                         replay_ordinal: ordinal,
                         ..make::render(20, 1)
                     };
-                    // The request has a second draft, which must not be confused with the first one.
+                    // The lookup contains a second render, which must not be confused with the first one.
                     let other = renders::Render { settings_sha256: "y".to_owned(), ..draft.clone() };
                     let earlier = renders::find_earlier(tx, &[other, draft], keyed_since, any_since).await?;
                     let [none, earlier] = <[_; 2]>::try_from(earlier).unwrap();
@@ -251,7 +251,7 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
     assert_eq!(found, [first, None, second.clone(), None, None, None, second, None]);
 }
 
-/// Inserts finished renders with these numbers, several renders per statement. One has changed every `step_ms`.
+/// Inserts finished renders with these numbers, several per statement. The times of their changes are `step_ms` apart.
 async fn add_finished(db: &Db, numbers: std::ops::Range<u32>, step_ms: i64) {
     let done = |n| renders::Render {
         status: RenderStatus::Done,
@@ -266,13 +266,13 @@ async fn add_finished(db: &Db, numbers: std::ops::Range<u32>, step_ms: i64) {
     }
 }
 
-/// A list of changed renders is the same whether it is read by the plan for few or by the plan for many changed
-/// renders, and its total whether the changed renders are counted or the others.
+/// Tests that a list of changed renders is right with the query plan for few changed renders and with the one for many.
+/// Its total is right whether the changed renders are counted or the unchanged ones are subtracted.
 async fn changed_renders_are_listed_whether_few_or_many(address: &str) {
     let db = make::open(address).await;
     add_finished(&db, 1..6002, 1).await;
     assert_totals_of_changed(&db).await;
-    // Of more renders, many are older than the time and many are not.
+    // With 12 001 renders, thousands can have changed before the time of the filter and thousands after it.
     add_finished(&db, 6002..12_002, 1).await;
     let conn = &mut db.read().await.unwrap();
     for (since, total) in [(2, 12_000), (5501, 6501), (6501, 5501)] {
@@ -286,7 +286,7 @@ async fn changed_renders_are_listed_whether_few_or_many(address: &str) {
 async fn changed_renders_of_several_hours_are_counted(address: &str) {
     let db = make::open(address).await;
     let last: u32 = 12_000;
-    // The last render has changed after 3 hours and 20 minutes.
+    // The last render changed 3 hours and 20 minutes after the time 0.
     add_finished(&db, 1..last + 1, 1000).await;
     let total =
         |since: i64| u64::from(last).min((i64::from(last) - (since + 999).div_euclid(1000) + 1).cast_unsigned());
@@ -315,7 +315,7 @@ async fn changed_renders_of_several_hours_are_counted(address: &str) {
         while db.write(|tx| Box::pin(async move { render_counts::add_changes(tx).await })).await.unwrap() > 0 {}
     }
     assert_eq!(count(i64::MAX).await, 0);
-    // Renders change again in a later hour, and are deleted.
+    // Some renders change again in a later hour, and others are deleted.
     let changed = db.write(|tx| {
         Box::pin(async move {
             for n in 1..=10 {
@@ -346,10 +346,10 @@ async fn assert_totals_of_changed(db: &Db) {
     }
 }
 
-/// `cargo nextest run --workspace --run-ignored only -E 'test(of_a_million_are_quick)' --no-capture`
+/// Run it with `cargo nextest run --workspace --run-ignored only -E 'test(of_a_million_are_quick)' --no-capture`.
 async fn filtered_lists_of_a_million_are_quick(address: &str) {
     let db = make::open(address).await;
-    // A million renders in 23 days.
+    // The changes of the million renders are spread over 23 days.
     add_finished(&db, 1..1_000_001, 2000).await;
     make::add_renders(&db, 1_000_001..1_000_011).await;
     while db.write(|tx| Box::pin(async move { render_counts::add_changes(tx).await })).await.unwrap() > 0 {}

@@ -1,4 +1,4 @@
-//! Looks of workspaces.
+//! Tests of looks, the saved render settings of a workspace.
 
 use plinth_db::DbError;
 use plinth_db::looks::{self, Look};

@@ -1,4 +1,4 @@
-//! Mails that wait: claims, retries and deletion.
+//! Tests of claims, retries and deletion of queued mails.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ async fn a_mail_is_claimed_by_one_server_until_its_lease_ends(address: &str) {
     assert_eq!(first, WaitingMail { attempts: 1, ..mail("first", 10) });
     assert_eq!(claim(&db, 20).await.unwrap().id, "second");
     assert_eq!(claim(&db, 20 + LEASE - 1).await, None);
-    // The server that was lost does not decide about the mail any more.
+    // After its lease has expired, the first server can no longer postpone the mail.
     let again = claim(&db, 20 + LEASE).await.unwrap();
     let postpone = async |mail: WaitingMail, due_at: i64| {
         db.write(move |tx| Box::pin(async move { mails::postpone(tx, &mail, due_at).await })).await.unwrap();

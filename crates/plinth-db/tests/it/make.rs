@@ -159,7 +159,7 @@ pub(crate) fn entry(n: u32, kind: LedgerType, credits: i64, render: Option<u32>)
     }
 }
 
-/// Asserts that the numbers of renders of all workspaces are right.
+/// Asserts that the counters of renders are right for all workspaces.
 pub(crate) async fn assert_counted(conn: &mut plinth_db::Conn) {
     for workspace in plinth_db::render_counts::list_workspaces(conn, None, 1000).await.unwrap() {
         assert!(!plinth_db::render_counts::is_miscounted(conn, &workspace).await.unwrap(), "{workspace}");

@@ -1,4 +1,4 @@
-//! Files of models: their counters, and when they are no longer needed.
+//! Tests of the counters of model files, and of the time from which a model file is no longer needed.
 
 use plinth_db::models;
 use plinth_db::workspaces::{self, Workspace};
@@ -91,7 +91,7 @@ async fn an_account_has_the_models_of_all_workspaces_that_it_owns(address: &str)
     });
     handing_over.await.unwrap();
     assert_eq!((bytes_of(&db, 1).await, bytes_of(&db, 2).await), (size, 3 * size));
-    // After the deletion of the team, its models count until their files are deleted.
+    // The models of a deleted team still count for its owner until their files are deleted.
     let mark = async || {
         let marking = db.write(|tx| {
             Box::pin(async move { model_files::delete_of_workspace(tx, &make::workspace_id(3), 1, 7).await })

@@ -1,4 +1,4 @@
-//! Claims of workers that take only some classes of work.
+//! Tests of claims of workers that take only some classes of work.
 
 use std::time::{Duration, Instant};
 
@@ -108,7 +108,7 @@ async fn packagings_are_claimed_by_class(address: &str) {
     assert_eq!(claim(&db, Kind::Package, "4k").await.as_ref(), Some(&ids[0]));
 }
 
-/// Otherwise they would wait for each other, because both would raise the score of the first account.
+/// Simultaneous claims for one account would wait for each other, because each raises the score of the account.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn simultaneous_claims_serve_different_accounts_if_several_have_work() {
     let database = TestDatabase::postgres();
@@ -139,7 +139,7 @@ async fn simultaneous_claims_serve_different_accounts_if_several_have_work() {
     assert_eq!(claim(&db, Kind::Render, "standard").await.as_ref(), Some(&ids[2]));
 }
 
-/// `cargo nextest run --workspace --run-ignored only -E 'test(beside_a_backlog)' --no-capture`
+/// Run it with `cargo nextest run --workspace --run-ignored only -E 'test(beside_a_backlog)' --no-capture`.
 async fn a_worker_of_another_pool_claims_quickly_beside_a_backlog(address: &str) {
     let (db, accounts, renders_each) = (make::open(address).await, 200, 500);
     for n in 1..=accounts {

@@ -1,4 +1,4 @@
-//! Requests for previews of other processes: leases, replacement, pictures and cleanup.
+//! Tests of the table of preview requests: leases, replacement, pictures and cleanup.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use plinth_testkit::on_both_databases;
 
 use crate::make;
 
-/// Lease time of a claim in these tests, and how long a request is left to the worker that has its model.
+/// Lease time of a claim in these tests, and the time for which a request is reserved for the worker that has loaded
+/// its model.
 const LEASE: i64 = 100;
 const RESERVED: i64 = 20;
 
-/// A request of a page of an account of the workspace of account 1.
+/// Builds a request of `account` in the workspace of account 1.
 fn request(account: u32, model: u32, id: &str) -> Request {
     paid_by(1, account, model, id)
 }
@@ -35,7 +36,7 @@ fn on_page(page: &str, request: Request) -> Request {
     Request { key: RequestKey { page_id: page.to_owned(), ..request.key }, ..request }
 }
 
-/// The table, used by servers and workers.
+/// The table of preview requests, as servers and workers use it.
 struct Table(Db);
 
 impl Table {
@@ -53,7 +54,7 @@ impl Table {
         self.claim_for(worker, now, None).await
     }
 
-    /// Claims a request, with `model` only one for this model.
+    /// Claims a request. If `model` is set, claims only a request for this model.
     async fn claim_for(&self, worker: &'static str, now: i64, model: Option<u32>) -> Option<String> {
         let model = model.map(make::model_id);
         let claimed = self.0.write(move |tx| {
@@ -148,7 +149,7 @@ async fn a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time(add
     table.place(&request(1, 1, "third"), 200).await;
     assert_eq!(table.claim("w2", 200 + RESERVED).await.as_deref(), Some("third"), "w1 did not take it in time");
     table.finish(&request(1, 1, "third"), "w2", Ok(b"png")).await;
-    // The lease of an unloaded model has expired.
+    // The leases of the loaded models end at 500, so this request is not reserved.
     table.place(&request(1, 1, "fifth"), 501).await;
     assert_eq!(table.claim("w1", 501).await.as_deref(), Some("fifth"));
 }
@@ -185,7 +186,7 @@ async fn requests_for_an_unloaded_model_are_not_reserved(address: &str) {
         table.claim("w1", 10).await;
         table.finish(&paid_by(n, n, n, name), "w1", Ok(b"png")).await;
     }
-    // The one waits, the picture of the other has not been read yet.
+    // One model has a waiting request. The picture of the other model has not been read yet.
     table.place(&request(1, 1, "again"), 100).await;
     for n in [1, 2] {
         table.unload(n, "w1").await;
@@ -224,7 +225,7 @@ async fn no_other_preview_is_drawn_for_an_account_until_a_withdrawn_one_has_ende
     assert_eq!(table.claim("w2", 2014).await.as_deref(), Some("next"));
     table.end_withdrawn(&next, "w2", 2015).await;
     assert_eq!(table.state(&next, 2015).await, State::Drawing, "it was not withdrawn");
-    // If the worker is lost, its lease ends.
+    // If the worker is lost, the account gets another preview once the lease of the worker has expired.
     table.close(&next).await;
     table.place(&left, 2020).await;
     assert_eq!(table.claim("w1", 2014 + LEASE - 1).await, None);
@@ -292,7 +293,7 @@ async fn requests_of_two_pages_of_an_account_do_not_replace_each_other(address: 
     assert_eq!(table.state(&left, 14).await, State::Drawn(Ok(b"left".to_vec())));
     table.close(&left).await;
     assert_eq!(table.state(&right, 14).await, State::Drawn(Ok(b"right".to_vec())));
-    // A third page gets the worker that has loaded the model for the others.
+    // The request of a third page is reserved for the worker that has already loaded the model.
     table.place(&on_page("third", request(1, 1, "third")), 100).await;
     assert_eq!(table.claim("w2", 100 + RESERVED - 1).await, None);
     assert_eq!(table.claim("w1", 100).await.as_deref(), Some("third"));
@@ -313,7 +314,7 @@ async fn rows_of_ended_previews_are_deleted(address: &str) {
     let delete = |before| table.0.write(move |tx| Box::pin(previews::delete_before(tx, before)));
     assert_eq!(delete(9).await.unwrap(), 0);
     assert_eq!(delete(10).await.unwrap(), 2);
-    // Nobody waits for an old request any more.
+    // A request counts as abandoned after 1000 ms, and cannot be claimed any more.
     table.place(&request(1, 1, "old"), 10).await;
     assert_eq!(table.claim("w1", 1010).await, None);
     assert_eq!(table.claim("w1", 1009).await.as_deref(), Some("old"));

@@ -1,4 +1,4 @@
-//! The numbers of renders in each state, while transactions change renders at the same time.
+//! Tests of the counters of renders per state while concurrent transactions change renders.
 
 use plinth_db::leases::{self, Lease, Report};
 use plinth_db::queue::{self, Kind};
@@ -10,14 +10,14 @@ use plinth_testkit::on_both_databases;
 
 use crate::make;
 
-/// Number of programs that change renders at the same time, and of changes that each of them makes.
+/// Number of tasks that change renders at the same time, and number of changes that each of them makes.
 const WRITERS: u32 = 6;
 const CHANGES: u32 = 80;
 /// Number of renders in the workspace that nobody changes.
 const QUIET: u32 = 50;
 
-/// A sequence of numbers that depends only on its first number (splitmix64; Steele, Lea and Flood: Fast splittable pseudorandom number
-/// generators, 2014).
+/// A pseudorandom number generator whose sequence depends only on its seed (splitmix64; Steele, Lea and Flood: Fast
+/// splittable pseudorandom number generators, 2014).
 struct Random(u64);
 
 impl Random {
@@ -30,19 +30,19 @@ impl Random {
     }
 }
 
-/// Returns the number from the counters, and the number of rows that have the state.
+/// Returns the number of renders in a state, once from the counters and once from the rows.
 async fn numbers(conn: &mut Conn, workspace: u32, status: RenderStatus) -> (u64, u64) {
     let workspace_id = make::workspace_id(workspace);
     let counted = render_counts::count(conn, &workspace_id, status).await.unwrap();
-    // A filter by time reads the rows.
+    // With a filter by time, so few renders are counted from the rows.
     let filter = RenderFilter { workspace_id, model_id: None, status: Some(status), updated_since: Some(0) };
     (counted, renders::count(conn, &filter).await.unwrap())
 }
 
-/// Changes one render, or adds some. `number` identifies the change.
+/// Changes one render, or inserts up to three renders. `number` identifies the change.
 async fn change(tx: &mut Tx, number: u32, kind: u32, other: u32) -> Result<(), DbError> {
     use RenderStatus as S;
-    // Changes of a render are in different hours.
+    // The changes are spread over several hours.
     let now = i64::from(number) * 100_000;
     match kind {
         0 | 1 => {

@@ -1,4 +1,4 @@
-//! Uploads whose file was rejected because it is too large.
+//! Tests of uploads whose file is too large, and of uploads beyond the limit of an account.
 
 use plinth_db::{DbError, staged};
 use plinth_spec::id::StagedId;
@@ -50,7 +50,7 @@ async fn the_latest_uploads_beyond_the_limit_of_an_account_are_listed(address: &
     let beyond = db.write(move |tx| {
         Box::pin(async move {
             make::tenant(tx, 2).await?;
-            // The third is too large for what the first has left, the fourth is not. The fifth belongs to another account.
+            // Beside the first file, the third is too large, the fourth is not. The fifth belongs to another account.
             let uploads = [(1, 1, 60), (2, 1, 0), (3, 1, 50), (4, 1, 40), (5, 2, 100), (6, 1, LIMIT + 1)];
             for (n, workspace, size) in uploads {
                 let (created_at, ticket) = (i64::from(n) + 10, n.to_string());

@@ -1,4 +1,4 @@
-//! The counters of the bytes in the store, while programs of an earlier version change the same rows.
+//! Tests of the counters of stored bytes while processes of an earlier version change the same rows.
 
 use plinth_db::accounts::{self, AccountFilter};
 use plinth_db::leases::{self, Lease, Report};
@@ -11,7 +11,7 @@ use plinth_testkit::on_both_databases;
 
 use crate::make;
 
-/// A render that a program of an earlier version has finished.
+/// Builds a finished render without a stored size, as an earlier version writes it.
 fn finished(n: u32) -> Render {
     Render { status: RenderStatus::Done, files: Some("{}".to_owned()), files_attempt: Some(1), ..make::render(n, 1) }
 }
@@ -21,7 +21,7 @@ async fn a_counter_below_zero_counts_as_zero_until_it_is_corrected(address: &str
     db.write(|tx| {
         Box::pin(async move {
             make::tenant(tx, 2).await?;
-            // The size is added to the counter of another workspace, as if it were not added at all.
+            // The size is added to the counter of workspace 2, so it is missing from the counter of workspace 1.
             renders::insert(tx, &finished(1)).await?;
             assert!(storage::measure(tx, &make::render_id(1), &make::workspace_id(2), 777).await?);
             storage::recount(tx, &make::workspace_id(2)).await?;

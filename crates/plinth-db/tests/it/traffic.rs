@@ -1,4 +1,4 @@
-//! Rate windows, scheduled deletions, staged uploads, deletion holds, and the key-value table of an installation.
+//! Tests of rate windows, scheduled deletions, staged uploads, deletion holds, and the key-value table.
 
 use plinth_db::rate_windows::{self, Window};
 use plinth_db::{Db, DbError, holds, instance, staged, unreferenced_objects};

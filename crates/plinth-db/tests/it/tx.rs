@@ -1,4 +1,4 @@
-//! Transactions.
+//! Tests of transactions.
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use super::h264::{Effort, H264, H264Encoder};
 
 /// Quality of all variants, as a constant rate factor (CRF) of x264.
 const CRF: u8 = 21;
-/// Number of threads that decode the video. The same number of threads scales it.
+/// Number of threads that decode the video. The same number of other threads scale the video.
 const READERS: &str = "2";
 
 /// An HLS variant of a video, which is one of several resolutions.

@@ -90,8 +90,8 @@ pub struct RenderTask {
     pub stays: bool,
 }
 
-/// Folder that caches the baked light of one model. Cached files are trusted, so only jobs of this model may be able to
-/// write to the folder.
+/// Folder that caches the baked light of one model. Cached files are trusted, so no other process may write to
+/// the folder than jobs that draw this model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheFolder {

@@ -103,7 +103,7 @@ fn full_screen_draw(
     Ok(FullScreenDraw { pipeline, group: bindings::group(&gpu.device, label, &layout, resources) })
 }
 
-/// Creates the pass that draws the part of a background picture in the drawn region.
+/// Creates the pass that draws a background picture, cropped to the region that is drawn.
 fn picture(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,

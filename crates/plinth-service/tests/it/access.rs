@@ -1,4 +1,4 @@
-//! Authentication and authorization.
+//! Tests of authentication and authorization.
 
 use std::time::Duration;
 
@@ -355,7 +355,7 @@ async fn requests_of_one_account_do_not_use_up_the_connections() {
     let guest = test_service::caller(service, "guest@example.org").await;
     let key = format!("requests:{}", test_service.caller.token_id.as_ref().unwrap());
     let (locked, is_locked) = tokio::sync::oneshot::channel();
-    // Another process counts a request of the same account, slowly.
+    // Another process takes three seconds to count a request of the same account.
     let slow = service.db().clone();
     let slow = tokio::spawn(async move {
         let counting = slow.write(|tx| {

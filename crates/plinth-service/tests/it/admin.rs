@@ -1,4 +1,4 @@
-//! Administration of the installation.
+//! Tests of the administration of the installation.
 
 use plinth_db::{renders, storage};
 use plinth_service::access::{Caller, ClientAddress, NewAccount, hash_password};
@@ -77,7 +77,7 @@ async fn only_an_administrator_who_is_not_suspended_acts(address: &str) {
     assert_eq!(code(Actor::of(ada)), ErrorCode::NotFound);
     let (root, caller) = admin(service, ROOT).await;
     let (other, other_caller) = admin(service, "other@example.org").await;
-    // Somebody who pretends, one who was removed, and one who was suspended.
+    // The actors are an account that is no administrator, a removed administrator and a suspended one.
     let pretender = Actor::Account(Box::new(ada.clone()));
     service.set_admin(&root, &other_caller.account_id, false, "left").await.unwrap();
     for actor in [&pretender, &other] {
@@ -183,7 +183,7 @@ async fn a_suspended_account_is_shut_out_and_its_renders_are_made(address: &str)
     let error = password.unwrap_err();
     assert!(error.code == ErrorCode::Forbidden && error.message.contains("suspended"), "{error}");
     assert_eq!(code(service.create_sign_in(&bob, 3600).await), ErrorCode::Forbidden);
-    // The render that runs is finished.
+    // A render that was running when the account was suspended is still finished.
     service.poster_stored(&running).await.unwrap().unwrap();
     service.finish_render(&running, &some_files(), &[]).await.unwrap().unwrap();
 
@@ -197,7 +197,7 @@ async fn a_suspended_account_is_shut_out_and_its_renders_are_made(address: &str)
     assert_eq!(actions, [(AdminAction::Reactivate, "a mistake"), (AdminAction::Suspend, "fraud")], "once");
 }
 
-/// A suspended person could otherwise come back as somebody else.
+/// Otherwise a suspended user could join the team again with another account.
 async fn invitations_of_a_suspended_account_are_void(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, ada) = (&test_service.service, &test_service.caller);
@@ -275,7 +275,7 @@ async fn renders_of_an_earlier_version_are_measured(address: &str) {
     assert_eq!(storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap(), []);
     service.delete_render(&test_service.caller, "k3Jd92LmQx7a").await.unwrap();
     assert_eq!(total().await, size);
-    // A counter that an earlier version did not change is corrected.
+    // A counter that an earlier version did not update is corrected.
     let (workspace, other) = (test_service.caller.workspace_id.clone(), "k3Jd92LmQx7b");
     let old = storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap();
     assert_eq!((old, service.recount_storage().await.unwrap()), (Vec::new(), 0));
@@ -284,7 +284,7 @@ async fn renders_of_an_earlier_version_are_measured(address: &str) {
         Box::pin(async move {
             let render = renders::Render { files: Some("{}".to_owned()), status: RenderStatus::Done, ..wrong };
             renders::insert(tx, &render).await?;
-            // The size belongs to another workspace, so the own counter is wrong.
+            // The size is added to the counter of another workspace, so the counter of the own workspace is wrong.
             storage::measure(tx, &render.id, &WorkspaceId::parse("k3Jd92LmQx7c").unwrap(), 77).await
         })
     });
@@ -351,7 +351,7 @@ async fn the_overview_shows_queue_workers_failures_and_rate(address: &str) {
     assert_eq!(fleet, [("b", false, 0), ("a", false, 1)], "those that claim nothing come first");
     assert_eq!((seen.fleet.count(WorkerState::Claiming), seen.fleet.lost()), (1, 0));
 
-    // A worker that stops reporting is lost, and forgotten after a day. One that ends is not listed any more.
+    // A worker that stops reporting is listed as lost for a day. A worker that ends is not listed any more.
     test_service.wait_ms(71_000);
     service.report_worker(worker("b", WorkerState::Claiming)).await.unwrap();
     let fleet = service.fleet().await.unwrap();
@@ -383,7 +383,7 @@ async fn a_published_environment_is_for_everybody(address: &str) {
         assert_eq!((rows.len(), rows[0].is_system), (1, Some(true)));
         assert_eq!(code(service.delete_env(caller, &id).await), ErrorCode::Forbidden);
     }
-    // Another workspace can render with it.
+    // Another workspace can use the published environment for a render.
     let glb = plinth_testkit::glb_with_triangle("grace");
     let settings = json!({"envId": id}).to_string();
     test_service::upload(service, &grace, "a.glb", &glb, Some(&settings)).await.unwrap();

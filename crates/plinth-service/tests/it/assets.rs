@@ -1,4 +1,4 @@
-//! Overlays, textures and environment maps.
+//! Tests of overlays, textures and environment maps.
 
 use bytes::Bytes;
 use plinth_db::{envs, overlays, storage, textures, unreferenced_objects};

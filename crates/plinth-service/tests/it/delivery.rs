@@ -1,4 +1,4 @@
-//! Downloads, streams and links.
+//! Tests of downloads, HLS streams and signed links.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;

@@ -1,4 +1,4 @@
-//! Sessions and keys that end while the body of a request arrives: the request changes nothing.
+//! Tests that a request changes nothing if its session or key ends while its body arrives.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn new_key(account: &AccountId) -> NewKey {
     }
 }
 
-/// What the requests of [`attempts`] need.
+/// IDs and secrets that the requests of [`attempts`] use.
 struct Prepared {
     team: String,
     model: String,
@@ -52,7 +52,7 @@ struct Prepared {
     secret: String,
 }
 
-/// Prepares what a request can change, in the workspace and the team of `caller`.
+/// Creates the rows that the requests of [`attempts`] change, in the workspace and in a team of `caller`.
 async fn prepare(test_service: &TestService, caller: &Caller) -> Prepared {
     let service = &test_service.service;
     let guest = test_service::account(service, GUEST).await;
@@ -85,7 +85,7 @@ async fn prepare(test_service: &TestService, caller: &Caller) -> Prepared {
     }
 }
 
-/// Makes every request that changes something for a caller.
+/// Makes one request of each kind that changes data, as `caller`, and returns the results.
 async fn attempts(service: &Service, caller: &Caller, on: &Prepared) -> Vec<(&'static str, Result<()>)> {
     let (team, model) = (on.team.as_str(), on.model.as_str());
     let edit: UpdateModel = serde_json::from_value(json!({"title": "stolen"})).unwrap();
@@ -158,7 +158,7 @@ async fn a_session_or_key_that_has_ended_changes_nothing(address: &str) {
     for caller in [&stolen, &stolen_key] {
         assert_rejected(attempts(service, caller, &prepared).await);
     }
-    // Those who are still signed in can do all of it.
+    // With an active session, the requests succeed, except those that fail for other reasons.
     let (_secret, caller) = session(service, &owner).await;
     let open_session = service.list_sessions(&caller, "").await.unwrap()[0].id.clone();
     let prepared = Prepared { open_session: open_session.clone(), ..prepared };
@@ -167,7 +167,7 @@ async fn a_session_or_key_that_has_ended_changes_nothing(address: &str) {
         attempts(service, &caller, &prepared).await.into_iter().filter(|(_, result)| result.is_err()).collect();
     let names: Vec<_> = failed.iter().map(|(name, _result)| *name).collect();
     assert_eq!(names, ["offer", "leave", "buy"], "the member was removed before, the owner cannot leave: {failed:?}");
-    // A purchase whose payment page cannot be opened has failed.
+    // If the payment page cannot be opened, the purchase is recorded as failed.
     let bought = purchases::list(&mut service.db().read().await.unwrap(), &owner, None, 10).await.unwrap();
     assert_eq!(bought.iter().map(|purchase| purchase.status).collect::<Vec<_>>(), [PurchaseStatus::Failed]);
 }
@@ -226,7 +226,7 @@ async fn a_new_password_is_not_replaced_by_an_earlier_request(address: &str) {
         assert_eq!(current().await.password_hash.as_ref(), Some(&reset), "after {delay_ms} ms");
         test_service.wait_ms(3_600_000);
     }
-    // A session that has ended changes no password either.
+    // A session that has ended cannot change the password either.
     let (secret, caller) = session(service, ada).await;
     service.sign_out(&caller, &secret).await.unwrap();
     let client = ClientAddress { address: "192.0.2.1".parse().unwrap(), is_shared: false };

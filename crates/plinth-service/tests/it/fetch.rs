@@ -1,4 +1,4 @@
-//! Downloads from URLs, tested with real HTTP servers on this machine.
+//! Tests of downloads from URLs, with real HTTP servers on this machine.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -139,7 +139,8 @@ fn a_download_may_pause_for_45_seconds_and_take_10_minutes() {
     assert!(options.answer < options.stall);
 }
 
-/// The first lookup of the name, for the check, returns one server. Later lookups return another server.
+/// The first DNS lookup, which the check makes, returns the address of one server. Later lookups return the address of
+/// another server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_download_connects_to_the_checked_address() {
     let checked = Web::start(answer);
@@ -162,7 +163,7 @@ async fn a_download_connects_to_the_checked_address() {
     assert_eq!((asked.load(Ordering::SeqCst), checked.visits(), later.visits()), (1, 1, 0));
 }
 
-/// The first lookup of the name, for the check, returns a public address. Later lookups return this machine.
+/// The first DNS lookup, which the check makes, returns a public address. Later lookups return a loopback address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dns_rebinding_to_a_private_address_reaches_no_server() {
     let inside = Web::start(answer);

@@ -1,4 +1,4 @@
-//! The interface of workers: claims, reports and lost leases.
+//! Tests of the service functions for workers: claims, reports and lost leases.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     let test_service = TestService::new(address).await;
     test_service.grant(Pool::Paid, 1000).await;
     let model = test_service.model("chair").await;
-    // Two renders have the same angle and therefore share their frames, so that a claim contains one or two renders.
+    // Each render shares its frames with exactly one other render, so that a claim contains one or two renders.
     for batch in 0..10 {
         let item = |n: u32| BatchItem {
             model_id: Some(model.clone()),
@@ -169,7 +169,7 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
         "the poster of the interrupted attempt is no longer valid"
     );
     assert_eq!(test_service.account().await.paid, 76);
-    // A released render does not count as an attempt that was lost.
+    // Releasing a render does not count as a lost attempt.
     service.release_render(&test_service.claim().await).await.unwrap().unwrap();
     let mut last = test_service.claim().await;
     for losses in 2..=3 {

@@ -1,4 +1,4 @@
-//! The total size of a workspace's looks.
+//! Tests of the limit on the total size of a workspace's looks.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Periodic maintenance, after an upgrade from a version that does not store the sizes of renders.
+//! Tests of the periodic maintenance, which measures renders of earlier versions and reclaims expired leases.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use plinth_testkit::on_both_databases;
 
 use crate::test_service::{START, TestService};
 
-/// Inserts finished renders that are not measured.
+/// Inserts finished renders whose sizes are not stored.
 async fn insert_old(test_service: &TestService, like: &Render, ids: std::ops::Range<u32>, files: &str) {
     let old = |n| Render {
         id: RenderId::parse(&format!("k{n:011}")).unwrap(),
@@ -127,7 +127,7 @@ async fn workers_that_were_suspended_with_the_server_can_renew_their_leases(addr
     assert!(service.renew_claim(&claim).await.unwrap().is_ok(), "the lease was not taken");
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(service.renew_claim(&claim).await.unwrap().is_ok());
-    // Later rounds take leases again.
+    // Later rounds reclaim expired leases again.
     test_service.wait_ms(6_100);
     tokio::time::sleep(Duration::from_secs(7)).await;
     assert!(service.renew_claim(&claim).await.unwrap().is_err());

@@ -1,4 +1,4 @@
-//! The limit of the stored models of an account, and the deletion of files of deleted models.
+//! Tests of the storage limit for an account's models, and of the deletion of the files of deleted models.
 
 use plinth_db::{accounts, storage, unreferenced_objects};
 use plinth_service::access::Caller;
@@ -22,7 +22,7 @@ fn size() -> u64 {
     glb_with_triangle("a").len() as u64
 }
 
-/// Creates a service whose accounts can store `models` models of this size, and a byte less than one more.
+/// Creates a service whose storage limit per account is one byte too small for `models + 1` models of this size.
 async fn with_room_for(address: &str, models: u64) -> TestService {
     TestService::with(address, |options| options.account_storage_bytes = (models + 1) * size() - 1).await
 }
@@ -95,7 +95,7 @@ async fn a_model_beyond_the_limit_is_rejected_whichever_way_it_comes(address: &s
     assert_eq!(code(service.finalize_upload(caller, finalize(&new)).await), ErrorCode::LimitReached);
     assert_eq!(code(ingest("x").await), ErrorCode::LimitReached);
     assert_eq!(code(ingest("large").await), ErrorCode::LimitReached, "the file is not received");
-    // Files that the workspace has already need no space.
+    // An upload of a file that the workspace already has needs no space.
     assert!(!test_service.upload("a", CHEAP).await.unwrap().is_new);
     assert!(!service.finalize_upload(caller, finalize(&known)).await.unwrap().is_new);
     assert!(!ingest("a").await.unwrap().is_new);
@@ -236,7 +236,8 @@ async fn a_hold_keeps_the_files_of_deleted_models(address: &str) {
     assert_eq!(used(&test_service, caller).await, 0);
 }
 
-/// Creates a team of the first account, with a key of the other account for it.
+/// Creates a team of the test account with `member` as an editor. Returns the team and the caller of a key of `member`
+/// for this team.
 pub(crate) async fn team_with(test_service: &TestService, member: &Caller) -> (WorkspaceId, Caller) {
     let (service, owner) = (&test_service.service, &test_service.caller);
     let team = service.create_team(owner, "Shop").await.unwrap();

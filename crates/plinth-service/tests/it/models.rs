@@ -1,4 +1,4 @@
-//! Models: uploads, edits and lists.
+//! Tests of uploads, edits and lists of models.
 
 use plinth_db::{Db, renders};
 use plinth_service::models::ModelQuery;

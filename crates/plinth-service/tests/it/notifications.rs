@@ -1,4 +1,4 @@
-//! Notifications of queued work, which wake idle workers of other processes.
+//! Tests of the notifications of queued work, which wake idle workers in other processes.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn listen(test_service: &TestService, takes: &Takes) -> QueueListener {
     test_service.service.db().listen(takes).await.unwrap().unwrap()
 }
 
-/// Waits for notifications up to that of the class `last`.
+/// Collects notifications until one of the class `last` arrives.
 async fn heard(listener: &mut QueueListener, last: WorkClass) -> Vec<(u32, WorkClass)> {
     let mut heard = Vec::new();
     loop {
@@ -45,7 +45,7 @@ async fn everything_that_enters_the_queue_is_announced_once() {
     test_service.claim().await;
     test_service.wait_ms(61_000);
     assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 2, "the preview and the render");
-    // The render comes before the preview.
+    // The render is claimed before the free preview.
     let claim = test_service.claim().await;
     service.renew_claim(&claim).await.unwrap().unwrap();
     service.poster_stored(&claim).await.unwrap().unwrap();

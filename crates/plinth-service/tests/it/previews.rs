@@ -1,4 +1,4 @@
-//! Previews that another process draws. The second service of each test acts as the process of a worker.
+//! Tests of previews that another process draws. The second service of each test acts as the process of a worker.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn a_dropped_reply_and_a_cancelled_request(address: &str) {
     drop(claim(&first).await);
     claim(&second).await.reply.send(Ok(vec![1])).unwrap();
     assert_eq!(asked.await.unwrap().unwrap(), [1], "the worker that stopped left it to the other");
-    // A client that disconnects withdraws its request: before a worker has claimed it, and after that.
+    // A client that disconnects withdraws its request, even after a worker has claimed it.
     let asked = ask(&test_service, &model, 1.6);
     let mut wanted = claim(&second).await;
     asked.abort();
@@ -119,7 +119,7 @@ async fn workers_and_servers_are_notified() {
             loop {
                 match listener.next().await.unwrap() {
                     Heard::Preview(holder) => return holder,
-                    // The free preview of the upload was queued before.
+                    // The upload has also queued a free preview.
                     Heard::Queued(_) => {}
                 }
             }
@@ -135,11 +135,12 @@ async fn workers_and_servers_are_notified() {
     assert!(matches!(heard, Heard::Queued(_)), "a worker that takes no previews does not hear of them");
 }
 
-/// Number of previews that the benchmark measures, and the size of their pictures: that of a draft of a detailed model.
+/// Number of previews that the benchmark measures, and the size of their pictures in bytes. A draft of a detailed model
+/// has about this size.
 const MEASURED: usize = 300;
 const PICTURE: usize = 100_000;
 
-/// Asks for previews one after another. Prints how long each took.
+/// Asks for previews one after another. Prints percentiles of their durations.
 async fn measure(name: &str, service: &Service, test_service: &TestService, model: &str) {
     let mut times = Vec::new();
     for _preview in 0..MEASURED {

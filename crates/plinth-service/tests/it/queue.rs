@@ -99,7 +99,7 @@ async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
     }
 }
 
-/// Orders another render of the model of a claimed one. `number` is different for each.
+/// Orders another render of the model of `taken`. Each call has a different `number`, so that the frames differ.
 async fn order_another(test_service: &TestService, caller: &Caller, taken: &Claim, number: i32) {
     let request = CreateRender {
         model_id: Some(taken.render.model_id.to_string()),

@@ -1,4 +1,4 @@
-//! Refunds at Stripe of purchases whose credits were spent.
+//! Tests of Stripe refunds of purchases whose credits were already spent.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use plinth_db::purchases::{self, Purchase};
@@ -92,7 +92,7 @@ impl Shop {
         self.test_service.account().await.paid
     }
 
-    /// Returns the number of credits that the refunds of the purchase have removed, and of those that are owed.
+    /// Returns the number of credits that the refunds of the purchase have removed, and the number that is still owed.
     async fn refunded_and_owed(&self) -> (u64, u64) {
         let mut conn = self.test_service.service.db().read().await.unwrap();
         let purchase = purchases::find_by_session(&mut conn, "cs_1").await.unwrap().unwrap();
@@ -108,11 +108,11 @@ async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
     let (earlier, later) = (shop.order("share", 50).await, shop.order("share", 60).await);
     assert_eq!(shop.paid().await, 10);
 
-    // A tenth of the price: 50 credits. The newest queued render gives them back.
+    // A refund of a tenth of the price takes 50 credits back. It cancels the newest queued render.
     shop.refund(90).await;
     assert_eq!((shop.status(&earlier).await, shop.status(&later).await), (RenderStatus::Pending, RenderStatus::Failed));
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (20, (50, 0)));
-    // The rest. The render that a worker has begun cannot be cancelled, so its credits are owed.
+    // The rest of the price is refunded. A render that a worker has begun cannot be cancelled, so its credits are owed.
     shop.refund(900).await;
     assert_eq!(shop.status(&earlier).await, RenderStatus::Failed);
     assert_eq!(shop.status(&begun).await, RenderStatus::PosterProcessing);
@@ -152,7 +152,7 @@ async fn a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_befor
     let _second = shop.test_service.claim_first().await;
     shop.refund(450).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
-    // The account buys again and orders a render, before the second refund.
+    // The account gets more credits and orders a render before the second refund.
     shop.test_service.grant(Pool::Paid, 30).await;
     shop.order("share", 30).await;
     let between = shop.test_service.claim_first().await;
@@ -180,7 +180,7 @@ async fn a_later_refund_cancels_renders_although_an_earlier_one_takes_their_cred
     shop.test_service.wait_ms(1000);
     shop.refund(450).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
-    // The worker stops, so both can be cancelled again.
+    // The worker stops and releases both renders, so they can be cancelled again.
     for claim in &claims {
         shop.test_service.service.release_render(claim).await.unwrap().unwrap();
     }

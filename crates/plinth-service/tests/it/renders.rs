@@ -1,4 +1,4 @@
-//! Creating, listing and ending renders.
+//! Tests of creating, listing and ending renders.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_ans
     assert_eq!(code(test_service.render(&model, settings.clone(), Some("k3")).await), ErrorCode::ModelNotFound);
     assert_eq!(test_service.account().await.paid, paid, "nothing is charged again");
 
-    // In a batch, equal renders are distinguished by their position, for keys of replays, too.
+    // Equal renders of a batch are distinguished by their position, also in replays by idempotency key.
     let model = test_service.model("table").await;
     let request = || batch(&[(&model, settings.clone()), (&model, settings.clone())]);
     let order = async |key: &str| {
@@ -117,7 +117,7 @@ async fn create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_ans
     test_service.wait_ms(1);
     let late = order("b2").await;
     assert!(late.iter().all(|(id, deduped)| deduped.is_none() && made.iter().all(|(made, _deduped)| made != id)));
-    // The cleanup deletes the rows of the keys: one of the first model, two of the second one.
+    // The cleanup deletes the rows of idempotency keys: one for the first model, two for the second one.
     let before = test_service.service.clean_up().await.unwrap().rows;
     assert!(before >= 3, "{before}");
     test_service.assert_balanced().await;

@@ -1,4 +1,4 @@
-//! Rights that end while the body of an upload arrives.
+//! Tests that an upload creates nothing if the caller loses its rights while the body arrives.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::test_service::{self, EMAIL, TestService, code};
 const GUEST: &str = "grace@example.org";
 const SETTINGS: Option<&str> = Some(r#"{"quality": "share"}"#);
 
-/// Uploads a model. The rights of the caller change after its first byte arrived and before the last one.
+/// Uploads a model, and calls `change` after the first bytes have arrived and before the last ones.
 async fn upload_while(
     test_service: &TestService,
     caller: &Caller,
@@ -47,7 +47,8 @@ async fn assert_nothing_was_created(test_service: &TestService, caller: &Caller)
     test_service.assert_balanced().await;
 }
 
-/// Creates an editor of a team with a key of this team, and the caller of a browser session in it.
+/// Creates a team with an editor. Returns the team, the caller of the editor's key for it, and the caller and secret of
+/// the editor's browser session.
 async fn editor(test_service: &TestService) -> (WorkspaceId, Caller, Caller, String) {
     let service = &test_service.service;
     let guest = test_service::account(service, GUEST).await;
@@ -109,7 +110,7 @@ async fn a_member_who_is_removed_during_an_upload_creates_nothing(address: &str)
     test_service::set_suspended(service, EMAIL, false).await;
     assert_nothing_was_created(&test_service, &key).await;
     assert_eq!(test_service.account().await.paid, 100, "nothing was charged");
-    // A member with its rights uploads.
+    // The upload succeeds if the member keeps its rights.
     upload_while(&test_service, &session, SETTINGS, async || ()).await.unwrap();
     let deleted = async || service.delete_workspace(&team).await.unwrap();
     assert_eq!(code(upload_while(&test_service, &key, SETTINGS, deleted).await), ErrorCode::Forbidden, "a known file");

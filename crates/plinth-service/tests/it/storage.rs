@@ -1,4 +1,4 @@
-//! Deletion holds.
+//! Tests of deletion holds.
 
 use plinth_db::previews::{self, Request, RequestKey, State};
 use plinth_service::Clock;

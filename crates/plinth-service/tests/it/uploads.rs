@@ -1,4 +1,4 @@
-//! Uploads that have not become models yet: staged files, checks, and their limits.
+//! Tests of uploads that have not become models yet: staged files, file checks, and their limits.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -98,7 +98,7 @@ async fn put(service: &Service, url: &str, bytes: &[u8]) -> Result<()> {
     service.finish_local_put(&link, file).await
 }
 
-/// Returns the stored file of an upload link, and its size in the database.
+/// Returns the size of the stored file of an upload link, and the size of open uploads according to the database.
 async fn stored_and_recorded(test_service: &TestService, url: &str) -> (Option<u64>, u64) {
     let (service, caller) = (&test_service.service, &test_service.caller);
     let since = test_service.time.load(Ordering::SeqCst) - 1000;
@@ -127,7 +127,7 @@ async fn files_that_are_sent_to_one_link_at_the_same_time_are_measured(address: 
         second.unwrap();
         let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
         assert_eq!(stored, Some(recorded), "after {delay_ms} ms");
-        // The file of the next link is the only one that counts.
+        // The upload expires, so that only the file of the next link counts.
         test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
     }
 }
@@ -155,7 +155,7 @@ async fn a_file_that_is_stored_while_its_upload_is_finalized_is_deleted(address:
         let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
         match finalized {
             Ok(_made) => assert_eq!((stored, recorded), (None, 0), "after {delay_ms} ms: {second:?}"),
-            // The second file was stored first, and is no model.
+            // The second file was stored before the finalization, and is not a valid model.
             Err(error) => assert_eq!((error.code, stored), (ErrorCode::UploadFailed, Some(recorded))),
         }
         test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
@@ -276,7 +276,7 @@ async fn dropping_the_request_stops_its_check(address: &str) {
     }
 }
 
-/// Uploads go to S3 beside PostgreSQL, and to a folder beside SQLite.
+/// With PostgreSQL, uploads go to S3. With SQLite, they go to a folder.
 async fn files_that_arrive_after_the_finalization_are_deleted(address: &str) {
     let test_service = TestService::new(address).await;
     let caller = &test_service.caller;
@@ -287,7 +287,7 @@ async fn files_that_arrive_after_the_finalization_are_deleted(address: &str) {
         if address.starts_with("postgres") {
             reqwest::Client::new().put(url).body(bytes).send().await.unwrap().error_for_status().unwrap();
         } else {
-            // A local store accepts no such file. Another program may put it there.
+            // A local store does not accept late files. The test writes the file directly, as another program could.
             let path = url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
             service.store().put_path(path, tempfile_with(&bytes).path()).await.unwrap();
         }
@@ -350,7 +350,7 @@ async fn an_interrupted_check_is_an_error_that_may_be_retried(address: &str) {
     upload(&test_service.service, &test_service.caller, "a.glb", &glb, Some("{}")).await.unwrap();
 }
 
-/// Uploads go to S3 beside PostgreSQL, and to a folder beside SQLite.
+/// With PostgreSQL, uploads go to S3. With SQLite, they go to a folder.
 async fn the_latest_files_beyond_the_limit_of_an_account_are_deleted(address: &str) {
     let test_service = TestService::new(address).await;
     let caller = &test_service.caller;
@@ -377,7 +377,7 @@ async fn the_latest_files_beyond_the_limit_of_an_account_are_deleted(address: &s
     });
     written.await.unwrap();
     assert_eq!(service.measure_staged().await.unwrap(), 0, "the account has not reached its limit");
-    // Further uploads of the account, which are as old as the first.
+    // The account gets further uploads, which are as old as the first one.
     let workspace = caller.workspace_id.clone();
     let written = service.db().write(move |tx| {
         Box::pin(async move {

@@ -86,7 +86,7 @@ async fn requests_that_wait_for_an_account_leave_connections_to_others() {
             tokio::spawn(async move { order(&service, &greedy, &theirs, 1).await.map(|made| made.len()) })
         })
         .collect();
-    // Gives the requests time to take connections, in case they do.
+    // If the requests took connections while they wait, they would do so within this time.
     tokio::time::sleep(Duration::from_millis(500)).await;
     for _n in 0..20 {
         timeout(TIMEOUT, order(service, &other, &ours, 1)).await.unwrap().unwrap();
@@ -207,7 +207,7 @@ async fn a_batch_takes_as_few_statements_as_a_single_render() {
         assert_eq!(order(service, &caller, &model, renders).await.unwrap().len(), renders);
         statements.push(counted.load(Ordering::Relaxed) - before);
     }
-    // The first batch contains the single render again, whose answer is stored for the key of the batch.
+    // The first batch contains the single render again. One more statement stores its result for the key of the batch.
     assert!((5..=16).contains(&statements[1]) && statements[0] + 1 == statements[1], "{statements:?}");
     // The second batch contains only renders of the first, and has another key.
     assert!(statements[2] < statements[0], "{statements:?}");

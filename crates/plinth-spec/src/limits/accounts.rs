@@ -8,8 +8,7 @@ pub const PASSWORD_MIN_CHARS: usize = 8;
 pub const PASSWORDS_PER_CLIENT_AND_ACCOUNT: u32 = 10;
 /// Maximum number of passwords that one client may try in ten minutes.
 pub const PASSWORDS_PER_CLIENT: u32 = 60;
-/// Maximum number of passwords that clients may try in ten minutes through an untrusted reverse proxy, all of them
-/// together.
+/// Maximum number of passwords that all clients of one untrusted reverse proxy together may try in ten minutes.
 pub const PASSWORDS_PER_UNTRUSTED_PROXY: u32 = 600;
 /// Maximum number of passwords that may be tried for one account in ten minutes, by all clients together.
 pub const PASSWORDS_PER_ACCOUNT: u32 = 100;

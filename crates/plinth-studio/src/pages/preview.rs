@@ -62,7 +62,7 @@ pub(crate) async fn surfaces(
     answer(&studio, &id, &sent, question).await
 }
 
-/// Returns the cameras of a dataset with the settings of the form.
+/// Returns the cameras of the dataset that the settings in the form describe.
 pub(crate) async fn cameras(
     State(studio): State<Studio>,
     Path(id): Path<String>,

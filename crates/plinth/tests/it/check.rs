@@ -18,7 +18,8 @@ fn a_check_ends_with_its_server() {
     let mut server = Command::new("sh");
     let mut server = server.args(["-c", &line]).current_dir(place.folder.path()).stdout(Stdio::null()).spawn().unwrap();
     let mut file = OpenOptions::new().write(true).open(&pipe).unwrap();
-    // The check reads after it is set to end with its server, and a pipe holds less than this.
+    // A pipe cannot hold this many bytes, so the write ends only after the check has begun to read. By then, the check
+    // is set to end with its server.
     file.write_all(&vec![0; 4 << 20]).unwrap();
     let checks = || {
         let lines = processes_in(place.folder.path()).into_values();

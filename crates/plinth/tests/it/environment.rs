@@ -2,7 +2,7 @@
 
 use crate::{Place, plinth, text};
 
-/// Returns a Radiance file of 32 × 16 texels: a lamp of 5000, and dark grey.
+/// Returns a dark Radiance file of 32 × 16 texels, one of which has a radiance of about 5000.
 fn lamp() -> Vec<u8> {
     let mut bytes = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 16 +X 32\n".to_vec();
     for i in 0..32 * 16 {

@@ -1,4 +1,4 @@
-//! Small hand-made models.
+//! Builders of small models for tests.
 
 /// Builds a GLB file that has only a JSON chunk.
 pub(crate) fn with_json(json: &str) -> Vec<u8> {

@@ -21,7 +21,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Returns the program, with an ffmpeg that has all encoders, and without a cache.
+/// Returns the command of the program, with an ffmpeg that has all encoders and with the cache turned off.
 fn program() -> Command {
     program_at(Path::new(env!("CARGO_BIN_EXE_plinth")))
 }

@@ -80,7 +80,7 @@ fn a_render_whose_messages_cannot_be_written_removes_its_files_when_it_is_stoppe
     let place = Place::new();
     let mut running = Running::start(&place, ffmpeg());
     running.until("rendering 180/");
-    // As after Ctrl-C in `plinth render … 2>&1 | tee log`, which also ends `tee`.
+    // This simulates Ctrl-C in `plinth render … 2>&1 | tee log`, which also ends `tee`.
     let Running { mut child, stderr } = running;
     drop(stderr);
     assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap().success());

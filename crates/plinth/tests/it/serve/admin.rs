@@ -104,7 +104,8 @@ fn commands_in_the_wrong_folder_create_no_installation() {
     let unnamed = installation.program().env_remove("PLINTH_DATA_DIR").args(create).output().unwrap();
     assert!(text(&unnamed.stderr).starts_with("plinth: there is no database "), "{}", text(&unnamed.stderr));
     assert_eq!(std::fs::read_dir(installation.folder.path()).unwrap().count(), 0);
-    // The configuration file names a folder, but the server may have its database from a variable.
+    // A `data_dir` in the configuration file does not let `plinth admin` create a database, because an environment
+    // variable may give the server another one.
     let config = installation.folder.path().join("plinth.toml");
     std::fs::write(&config, "data_dir = \"data\"\n").unwrap();
     let mut in_file = installation.program();

@@ -255,7 +255,7 @@ fn jpeg(width: u32, height: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Returns the same JPEG with an EXIF orientation.
+/// Adds an EXIF orientation to a JPEG.
 fn held(jpeg: &[u8], orientation: u8) -> Vec<u8> {
     let mut note = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
     note.extend([orientation, 0, 0, 0, 0, 0, 0, 0]);

@@ -127,7 +127,7 @@ impl Served {
     /// Creates a finished dataset with this archive. Returns its ID.
     pub(crate) async fn finished_dataset(&self, archive: Vec<u8>) -> String {
         self.installation.admin(&["credits", "grant", EMAIL, "100"]);
-        // Each archive is that of another model.
+        // Datasets with archives of different lengths get different models.
         let model = format!("set of {} bytes", archive.len());
         let made = self.client.upload(&model, Some(json!({"output": "dataset", "datasetQuality": "100x800"}))).await;
         let (backstage, id) = (Backstage::of(self).await, made.text("renderId"));

@@ -93,7 +93,7 @@ async fn a_hundred_uploads_a_day_are_free() {
     assert_eq!(served.client.upload("101", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
 }
 
-/// The time limit applies to renders. The probe of the machine at the start of the worker has its own time limit.
+/// `PLINTH_RENDER_TIMEOUT_SECONDS` limits renders only. The hardware probe of a starting worker has its own time limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_render_may_take_as_long_as_configured() {
     let installation =

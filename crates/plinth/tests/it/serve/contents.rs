@@ -79,7 +79,7 @@ async fn names_are_listed_or_null(served: Served) {
     assert_eq!(composer.status, 200, "{}", composer.html);
 }
 
-/// The page of a model shows what the API leaves out.
+/// The page of a model shows textures, warnings and the number of triangles, which the API does not return.
 async fn textures_warnings_and_triangles_are_on_the_page_of_a_model(served: Served) {
     let client = &served.client;
     let form = Form::default().file("file", "a.glb", &glb_with_names("oak"));
@@ -97,14 +97,14 @@ async fn textures_warnings_and_triangles_are_on_the_page_of_a_model(served: Serv
     }
     let composer = browser.get(&format!("/models/{model}/compose")).await;
     assert!(composer.shows("<option value=\"oak 3\" data-maps=\"map\">"), "{}", composer.html);
-    // A copy of the file is the same model.
+    // Uploading the same content again returns the existing model.
     let form = Form::default().file("file", "b.glb", &glb_with_names("oak"));
     assert_eq!(client.form("/models", form).await.text("modelId"), model);
     let detail = client.get(&format!("/models/{model}")).await;
     for key in ["contents", "textures", "warnings", "triangles"] {
         assert_eq!(detail.data().get(key), None, "{key}");
     }
-    // A model without textures has none, which is known.
+    // The page says that this model has no textures.
     let plain = client.upload("plain", None).await.text("modelId");
     let page = browser.get(&format!("/models/{plain}")).await;
     assert!(page.shows("The model has none.") && page.shows("Everything in the file can be used."), "{}", page.html);

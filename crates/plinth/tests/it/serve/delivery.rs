@@ -127,8 +127,8 @@ fn there() -> (u16, String) {
     (200, String::new())
 }
 
-/// The error code of a missing file depends on the file. The files are missing before the render, after its poster, and
-/// for other kinds of renders.
+/// The error code of a missing file depends on the file. The test covers pending renders, renders of which only the
+/// poster is done, and renders of other kinds.
 async fn missing_files_have_specific_error_codes(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -200,7 +200,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     let media_type = |name| header(bytes.headers(), name).to_owned();
     assert_eq!((media_type("content-type"), media_type("vary")), ("application/octet-stream".into(), "accept".into()));
     assert_eq!(bytes.text().await.unwrap(), content("video.mov"));
-    // These variants of the files were not rendered.
+    // This render has none of these files.
     for (path, rejection) in [
         ("video?quality=web", "video_not_found"),
         ("thumb", "thumb_not_found"),
@@ -274,7 +274,7 @@ async fn a_dataset_has_no_posters(served: Served) {
     without("done").await;
 }
 
-/// The stream is available only after the packaging. The video is available before.
+/// The HLS stream is available only after the packaging. The video file is available before.
 async fn streaming_is_available_after_packaging(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;

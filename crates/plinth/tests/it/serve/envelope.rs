@@ -74,7 +74,7 @@ async fn malformed_requests_get_an_error_in_the_envelope() {
     assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.rejection(), (400, "bad_request"));
 }
 
-/// A JSON array with the values of the members is not accepted in place of an object.
+/// A body must be a JSON object. An array of the values of its members is rejected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_is_not_a_valid_body() {
     let served = Served::with_sqlite();

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::on_both;
 use super::server::{EMAIL, Installation, Served};
 
-/// Serves a model at all paths, except special ones. A path below `/to/` redirects to its remainder.
+/// Serves a model at all paths that have no other response. A path below `/to/` redirects to its remainder.
 fn answer(visit: &Visit) -> Reply {
     match visit.path.as_str() {
         "/page" => Reply::new("200 OK", "text/html", "<p>"),
@@ -23,7 +23,7 @@ fn answer(visit: &Visit) -> Reply {
     }
 }
 
-/// Restarts the server with a configuration that allows some hosts.
+/// Restarts the server with a configuration that allows downloads from these hosts.
 fn allowing(served: Served, hosts: &[&Web], change: impl FnOnce(Installation) -> Installation) -> Served {
     let hosts: Vec<String> = hosts.iter().map(|web| web.address().to_string()).collect();
     served.again(|installation| {
@@ -219,13 +219,13 @@ async fn a_truncated_download_is_rejected() {
     assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
 
-/// If the child process dies, nothing is known about the file. Therefore the response is an internal error.
+/// If the child process that checks a file crashes, the response is an internal error, because the file may be valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crashed_check_is_500() {
     let door = Web::start(answer);
     let installation = Installation::with_sqlite().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
     let (program, other) = (installation.folder.path().join("plinth"), installation.folder.path().join("other"));
-    // Another process copies it, because a file that any process has open for writing cannot be run.
+    // Another process copies the program, because a file that any process has open for writing cannot be run.
     let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_plinth")).arg(&program).status();
     assert!(copied.unwrap().success());
     let mut copy = std::process::Command::new(&program);

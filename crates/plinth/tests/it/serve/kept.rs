@@ -21,7 +21,7 @@ for name in names:
 const POSTGRES: &str = "SELECT format('SELECT %L, to_jsonb(t) FROM %I t;', tablename, tablename) FROM pg_tables \
                         WHERE schemaname = 'public' \\gexec";
 
-/// Tables with counters, reports and requests: their rows change with others.
+/// Tables with counters, reports and requests. Their rows change whenever rows of other tables change.
 pub(in crate::serve) const COUNTERS: [&str; 8] = [
     "outcomes ",
     "workers ",

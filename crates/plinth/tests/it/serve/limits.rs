@@ -123,7 +123,7 @@ async fn long_idempotency_keys_are_truncated(served: Served) {
     let model = client.form("/models", Form::default().file("file", "a.glb", &glb_with_triangle("a"))).await;
     let model = model.text("modelId");
     let settings = json!({"quality": "share", "length": 1});
-    // The first request is a minute old, because an equal request within seconds would be a replay whatever its key.
+    // The first request is a minute old. Within seconds, an identical request would be a replay, whatever its key.
     let then = Backstage::ago(&served, Duration::from_mins(1)).await;
     let first = then.order(&model, &settings, Some(&"k".repeat(80))).await;
     let post = async |key: String| {
@@ -143,7 +143,7 @@ on_both! {
     a_model_that_takes_too_much_memory_is_rejected long_idempotency_keys_are_truncated
 }
 
-/// Each of the open requests waits for its body.
+/// The open requests wait for their bodies, which the test never sends.
 async fn the_open_requests_of_an_account_are_limited(served: Served) {
     let client = &served.client;
     let head = format!(
@@ -165,7 +165,7 @@ async fn the_open_requests_of_an_account_are_limited(served: Served) {
                 return answer;
             }
             if wanted == 429 {
-                // This request was open instead of one of the others.
+                // This request took the place of one of the open requests, so another one is opened.
                 open.push(begin());
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -183,7 +183,7 @@ async fn the_open_requests_of_an_account_are_limited(served: Served) {
 
 on_both! { the_open_requests_of_an_account_are_limited }
 
-/// The model that fills the account has a row, but no file.
+/// A row of a model without a file uses up the storage of the account.
 async fn the_models_of_an_account_are_limited(served: Served) {
     let served = served.again(|installation| installation.set("PLINTH_ACCOUNT_STORAGE_GB", "1"));
     let client = &served.client;
@@ -210,7 +210,7 @@ async fn the_models_of_an_account_are_limited(served: Served) {
     assert_eq!(client.post("/models/create-upload-url", json!({})).await.rejection(), (429, "limit_reached"));
     let again = client.upload("known", Some(json!({"quality": "share", "length": 1}))).await;
     assert_eq!((again.status, &again.data()["duplicate"]), (200, &json!(true)));
-    // The size of the request shows that it needs more space than there is, so its body is not awaited.
+    // The `Content-Length` exceeds the free storage, so the server responds before it has received the body.
     let boundary = "b";
     let mut stream = TcpStream::connect(served.server.base.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -225,7 +225,7 @@ async fn the_models_of_an_account_are_limited(served: Served) {
     let mut start = [0; 12];
     stream.read_exact(&mut start).unwrap();
     assert_eq!(&start, b"HTTP/1.1 429");
-    // Deleting a model makes room.
+    // Deleting a model frees storage.
     assert_eq!(client.send(Method::DELETE, "/models/k3Jd92LmQx7a", Value::Null).await.status, 200);
     assert_eq!(client.upload("new", None).await.status, 201);
 }

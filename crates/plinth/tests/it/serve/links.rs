@@ -197,7 +197,8 @@ async fn links_of_earlier_secrets_work_until_they_are_revoked() {
     assert_eq!(served.installation.admin(&["links", "list"])["secrets"].as_array().unwrap().len(), 1);
 }
 
-/// Each of the open downloads has received nothing but the header. The file is larger than the memory of a connection.
+/// The clients read nothing, and the file is larger than the buffers of a connection. Therefore, the downloads stay
+/// open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_open_downloads_of_a_file_are_limited() {
     const BYTES: u64 = 1 << 30;
@@ -222,7 +223,7 @@ async fn the_open_downloads_of_a_file_are_limited() {
     while answers.len() < 50 && answers.last().is_none_or(|last: &Answer| last.status != 429) {
         if !answers.is_empty() {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            // The last request may have been open instead of one of the others.
+            // The previous request may have taken the place of one of these downloads, so another download is started.
             open.push(begin());
         }
         answers.push(get(&url).await);

@@ -287,7 +287,7 @@ async fn the_account_has_all_fields(served: Served) {
         "scopes": ["read", "render"], "workspace": null});
     let shown = personal.get("/account").await;
     assert_eq!((shown.status, &shown.body), (200, &json!({"data": expected})));
-    // In a workspace of another account, the other account pays.
+    // In a workspace that another account owns, the balance is that of the owner.
     let team = installation.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let team = team["id"].as_str().unwrap();
     installation.admin(&["workspace", "add", team, "bob@example.org", "--role", "editor"]);
@@ -313,7 +313,7 @@ async fn every_list_has_meta(served: Served) {
         ("/renders", 1, json!({"total": 1, "offset": 0, "limit": 50})),
         ("/renders?cursor=", 1, json!({"limit": 50, "nextCursor": null})),
         ("/purchases", 1, json!({"total": 1, "offset": 0, "limit": 50})),
-        // These lists are returned completely.
+        // These lists are not paged.
         ("/overlays", 2, json!({"total": 2, "offset": 0, "limit": 2})),
         ("/overlays?layer=decal", 1, json!({"total": 1, "offset": 0, "limit": 1})),
         ("/assets/textures", 1, json!({"total": 1, "offset": 0, "limit": 1})),

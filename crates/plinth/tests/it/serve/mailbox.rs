@@ -1,4 +1,4 @@
-//! A mail server that keeps what it receives.
+//! A mail server that keeps the mails that it receives.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -71,7 +71,7 @@ fn receive(socket: &TcpStream, mails: &Mutex<Vec<String>>) {
         if line == "DATA" {
             say(&mut out, "354 go on");
             let mail: Vec<String> = lines.by_ref().take_while(|line| line != ".").collect();
-            // Long lines are broken by the transfer encoding.
+            // Decodes the line breaks and equals signs of the quoted-printable encoding.
             mails.lock().unwrap().push(mail.join("\n").replace("=\n", "").replace("=3D", "="));
         }
         say(&mut out, "250 ok");

@@ -49,7 +49,7 @@ async fn an_upload_always_creates_a_render(served: Served) {
     let billed = client.upload("chair", Some(share(3))).await;
     assert_eq!((billed.status, &billed.data()["modelId"]), (200, &json!(model)));
     assert_eq!((billed.text("renderId") != preview, paid().await), (true, json!(97)));
-    // A model that was uploaded with a billed render gets its preview with an upload without settings.
+    // A model that was first uploaded with a billed render gets its free preview when it is uploaded without settings.
     let other = client.upload("table", Some(share(2))).await;
     let asked = client.upload("table", None).await;
     assert_eq!((other.status, asked.status, paid().await), (201, 200, json!(95)));

@@ -72,7 +72,7 @@ async fn disconnecting_clients_leave_the_ledger_consistent(served: Served) {
     for one in gone {
         one.await.unwrap();
     }
-    // The server completes the transactions that it has started: every render was charged, and nothing else was.
+    // The server completes the transactions that it has started, so every render is charged, and nothing else is.
     let batch: Vec<Value> = (0..2).map(|_| json!({"modelId": model, "renderSettings": {"length": 0.25}})).collect();
     assert_eq!(client.post("/renders/batch", json!({"renders": batch})).await.status, 201);
     let (left, renders) = loop {

@@ -36,7 +36,7 @@ async fn metrics_have_a_separate_listener() {
     }
 }
 
-/// The database is stopped: what the process counts itself is still served, and no old number of jobs.
+/// While the database is stopped, the process still serves its own counters, and `NaN` instead of the number of jobs.
 #[tokio::test]
 async fn metrics_are_served_without_the_database() {
     let mut served = Served::with_postgres_and_s3().await;
@@ -65,7 +65,7 @@ async fn metrics_are_served_without_the_database() {
     }
 }
 
-/// A counter that is created by its first event has no rate before the second one.
+/// Each counter must exist before its first event. Otherwise, its rate would be unknown until the second event.
 #[tokio::test]
 async fn counters_of_a_worker_begin_with_zero() {
     let installation = Installation::with_sqlite();
@@ -216,12 +216,12 @@ async fn check_of(server: &Server) -> String {
     }
 }
 
-/// A server that is stopped during the check of a model answers with an error that may be retried, and leaves nothing behind.
+/// A server that is stopped during the check of an uploaded model responds with a retryable error and stores no files.
 async fn stopping_during_a_check_leaves_nothing(served: Served) {
     let served = served.again(|installation| installation.set("PLINTH_SHUTDOWN_SECONDS", "5"));
     let Served { client, mut server, installation } = served;
     for is_stopped_alone in [true, false] {
-        // A model that takes a while to be read, so that the process can be stopped before it ends.
+        // The model is large, so that the server can be stopped before the check ends.
         let form = Form::default().file("file", "sphere.glb", &glb_with_sphere(600));
         let uploading = Client::new(&server.base, &client.token);
         let upload = tokio::spawn(async move { uploading.form("/models", form).await });

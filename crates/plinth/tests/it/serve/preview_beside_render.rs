@@ -1,4 +1,4 @@
-//! A benchmark of a paid render beside ten people who turn models without pause: `bench/previews.sh render`.
+//! Benchmarks a paid render while ten users rotate models in previews. `bench/previews.sh render` runs it.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::sync::Mutex;
@@ -14,17 +14,17 @@ use super::studio_previews::{Composer, Worker};
 
 /// Length of the videos, in seconds.
 const LENGTH: u32 = 2;
-/// Time for which people turn models while there is no render.
+/// Time for which users rotate models in previews while there is no render.
 const WITHOUT_RENDER: Duration = Duration::from_secs(10);
 
-/// The times of a render.
+/// Times of a render, measured from its order.
 #[derive(Clone, Copy)]
 struct Times {
-    /// From the order until a worker has claimed it.
+    /// Time until a worker has claimed the render.
     claimed: Duration,
-    /// From the order until the first progress of its frames.
+    /// Time until the render reports its first progress.
     begun: Duration,
-    /// From the order to the end.
+    /// Time until the render is done.
     done: Duration,
 }
 
@@ -52,7 +52,8 @@ async fn order(served: &Served, model: &str, turn: u32) -> Times {
     }
 }
 
-/// Turns the models without pause until `work` is done. Returns its result and the times of the pictures.
+/// Requests previews of rotating models until `work` is done. Returns the result of `work` and the time of each
+/// preview.
 async fn while_turning<T>(composers: &[Composer], work: impl Future<Output = T>) -> (T, Vec<Duration>) {
     let pictures = Mutex::new(Vec::new());
     let turning = composers.iter().map(async |composer| {
@@ -85,14 +86,14 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     let model = upload(&served.client, "sphere", &glb_with_sphere(80)).await;
     let composers = people(&served, true).await;
     until_quiet(&served.client).await;
-    // The first render also starts the process that draws the later ones. Each has a turn of its own, because an equal order
-    // is replayed.
+    // The first render also starts the process that draws the later ones. Each render has a different rotation, because
+    // an identical request would return the existing render.
     order(&served, &model, 6).await;
     print("a render alone", order(&served, &model, 1).await);
     let ((), mut pictures) = while_turning(&composers, sleep(WITHOUT_RENDER)).await;
     print_pictures(&format!("{PEOPLE} people alone"), &mut pictures, WITHOUT_RENDER);
     let both = async {
-        // All models are loaded first.
+        // In this time, the worker loads all models.
         sleep(WITHOUT_RENDER).await;
         order(&served, &model, 2).await
     };

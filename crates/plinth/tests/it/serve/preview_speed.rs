@@ -1,4 +1,4 @@
-//! A benchmark of previews: `bench/previews.sh`. Run alone, on an idle machine.
+//! A benchmark of previews, which `bench/previews.sh` runs. The machine must be idle otherwise.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::BTreeMap;
@@ -11,15 +11,15 @@ use super::server::{EMAIL, Served};
 use super::studio_previews::{Composer, Worker};
 use crate::processes_in;
 
-/// Rows of the sphere, which has 102 400 triangles.
+/// Number of rows of the test sphere, which has 102 400 triangles.
 const ROWS: u16 = 160;
-/// Pictures for each line of the result.
+/// Number of pictures in each series of measurements.
 const PICTURES: u32 = 60;
 pub(super) const PEOPLE: usize = 10;
 const PICTURES_EACH: u32 = 6;
-/// Time in which they ask for as many pictures as they get.
+/// Time for which each person requests one picture after another.
 const CROWD: Duration = Duration::from_secs(20);
-/// Time for which the processor time of idle previews is measured.
+/// Time over which the CPU time of the idle processes is measured.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// Restarts the server of an installation, with a worker in its process.
@@ -68,20 +68,20 @@ fn processor_secs(served: &Served) -> BTreeMap<u32, f64> {
     let times = ids.filter_map(|id| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         let rest: Vec<i64> = stat.rsplit(')').next()?.split_whitespace().filter_map(|part| part.parse().ok()).collect();
-        // The state, which is no number, is left out: these are fields 14 and 15 of proc(5).
+        // `rest` begins with field 4 of proc(5), because field 3 is not a number. These two are fields 14 and 15.
         Some((id, (rest.get(10)? + rest.get(11)?) as f64 / 100.0))
     });
     times.collect()
 }
 
-/// Returns the processor time in seconds that the processes have used since `before`. That of a process which has ended in the
-/// meantime is not known.
+/// Returns the processor time in seconds that the processes have used since `before`. Processes that have ended in the
+/// meantime are not counted.
 fn processor_secs_since(served: &Served, before: &BTreeMap<u32, f64>) -> f64 {
     processor_secs(served).iter().map(|(id, secs)| secs - before.get(id).unwrap_or(&0.0)).sum()
 }
 
-/// Returns the composers of ten people with models of their own. `draws_videos` is whether a worker takes the free videos of their
-/// uploads; then these are done.
+/// Creates ten accounts, each with its own model, and returns their composers. If `draws_videos` is true, a worker
+/// renders the free previews of the models, and the function waits until they have ended.
 pub(super) async fn people(served: &Served, draws_videos: bool) -> Vec<Composer> {
     let people = (0..PEOPLE).map(async |n| {
         let email = format!("person{n}@example.org");
@@ -95,7 +95,7 @@ pub(super) async fn people(served: &Served, draws_videos: bool) -> Vec<Composer>
     futures_util::future::join_all(people).await
 }
 
-/// Ten people ask for pictures at the same time: first a few each, then as many as they get in a time.
+/// Measures ten people who request pictures at the same time: first a few each, then as many as possible in [`CROWD`].
 async fn crowd(served: &Served, draws_videos: bool) {
     let composers = people(served, draws_videos).await;
     let times = composers.iter().map(async |composer| {
@@ -160,7 +160,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     drop(worker);
 }
 
-/// Measures ten people where memory suffices for no more than the two models that are always kept.
+/// Measures the requests of ten people if the memory suffices only for the two models that are always kept loaded.
 async fn measure_scarce(name: &str, served: Served, worker: Option<Worker>) {
     println!("{name}, memory for two models");
     until_quiet(&served.client).await;

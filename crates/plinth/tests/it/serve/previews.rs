@@ -15,7 +15,7 @@ use super::studio_previews::{Composer, Worker};
 /// Maximum time to wait for a worker, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Requests a preview until a worker draws it, because the worker may be starting.
+/// Repeats the request for a preview until a worker draws it, because the worker may still be starting.
 async fn draw(client: &Client, model: &str, body: &Value) -> RgbaImage {
     let begin = Instant::now();
     loop {
@@ -66,7 +66,7 @@ async fn a_program_gets_a_frame_with_watermark(served: Served) {
     assert_eq!(client.get("/account").await.data()["credits"], 100, "previews are free");
 }
 
-/// These requests are rejected before a worker is needed.
+/// The server rejects invalid previews even if no worker runs.
 async fn invalid_previews_are_rejected(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");

@@ -1,4 +1,4 @@
-//! Raw HTTP requests, which no client library corrects.
+//! Raw HTTP requests, sent without a client library that would correct them.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

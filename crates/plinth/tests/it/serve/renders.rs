@@ -105,7 +105,7 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     ] {
         assert_eq!(post(vec![item(9.0), bad.clone()]).await.rejection(), rejection, "{bad}");
     }
-    // The whole batch is rejected if the free pool would have to pay for a strict item.
+    // The whole batch is rejected if the free pool would have to pay for an item with `strictCredits`.
     served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
     assert_eq!(post(vec![item(9.0), strict]).await.rejection(), (402, "no_credits"));
@@ -170,8 +170,8 @@ async fn a_render_follows_the_state_table(served: Served) {
     assert_eq!(paid().await, before);
 }
 
-/// If a worker is interrupted after the poster, the render can be neither cancelled nor deleted, and its stored files
-/// remain.
+/// If a worker is interrupted after it has stored the poster, the render can be neither cancelled nor deleted, and its
+/// stored files remain.
 async fn poster_done_is_in_flight(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;

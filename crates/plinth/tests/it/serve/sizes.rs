@@ -1,4 +1,4 @@
-//! Tests of files with the maximum size, and one byte more.
+//! Tests of files and requests that have the maximum size or exceed it.
 
 use std::io::{Cursor, Read as _, Write as _};
 use std::net::TcpStream;
@@ -209,7 +209,7 @@ async fn the_number_of_json_values_is_limited() {
     assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 400000 values"), "{rejected:?}");
 }
 
-/// The server has read the heads of both requests before it gets the first body.
+/// The server receives the headers of both requests before it receives the first body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_bodies_of_one_account_wait_for_each_other() {
     let served = Served::with_sqlite();
@@ -287,7 +287,7 @@ async fn fields_of_forms_have_a_size_limit() {
     assert_eq!(texture(limits::FORM_FIELD_BYTES + 1).await.rejection(), (400, "file_too_large"));
 }
 
-/// The parser of forms keeps in memory what comes before the content of a part.
+/// The parser of forms buffers everything before the content of a part in memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headers_of_the_parts_of_a_form_have_a_size_limit() {
     let served = Served::with_sqlite();
@@ -321,7 +321,7 @@ async fn unknown_fields_of_forms_have_a_size_limit_and_fields_a_maximum_number()
         let content = if status == 201 && path == "/models" { glb.clone() } else { png(1) };
         let form = || Form::default().text("layer", "background").file("file", file, &content);
         let within = form().text("unknown", &half).text("other", &half);
-        // A form may have other rules for its fields; it is not too large.
+        // The server may reject the unknown fields for another reason, but not because of their size.
         assert_ne!(client.form(path, within.clone()).await.body["error"]["code"], "file_too_large", "{path}");
         assert_eq!(
             client.form(path, within.text("more", &"a".repeat(300))).await.rejection(),
@@ -339,7 +339,7 @@ async fn images_that_decode_to_many_pixels_do_not_take_the_servers_memory() {
     const MOST_MB: u64 = 300;
     let served = Served::with_sqlite();
     let mut picture = Cursor::new(Vec::new());
-    // Images of 128 MB of grey pixels in about 130 KB each.
+    // Each image file has about 130 KB and decodes to 128 MB of grey pixels.
     let grey = image::GrayImage::new(16_384, 8_192);
     grey.write_to(&mut picture, image::ImageFormat::Png).unwrap();
     drop(grey);

@@ -74,7 +74,7 @@ fn a_damaged_database_is_named_with_its_damage() {
     assert!(installation.program().arg("migrate").output().unwrap().status.success());
     let file = installation.folder.path().join("data/plinth.db");
     let intact = std::fs::read(&file).unwrap();
-    // The whole file, and all pages but the first.
+    // Damages the whole file, and then all pages except the first.
     for begin in [0, 4096] {
         let mut damaged = intact.clone();
         damaged[begin..].fill(0xa5);
@@ -159,7 +159,7 @@ async fn a_running_request_is_finished_when_the_server_stops() {
     )
     .unwrap();
     socket.write_all(first).unwrap();
-    // When the server has responded to a later request on another connection, it has started to process this request.
+    // A response to a later request on another connection shows that the server has begun to process the first one.
     assert_eq!(served.client.get("/health").await.status, 200);
     served.server.signal("TERM");
     // Waits until the server accepts no new connections. It still reads the rest of this request.

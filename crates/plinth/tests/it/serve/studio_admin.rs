@@ -30,7 +30,7 @@ fn hidden(page: &Page, name: &str) -> String {
     page.between(&format!("name=\"{name}\" value=\""), "\"").to_owned()
 }
 
-/// To everybody but administrators, no method of any of these paths exists, not even to somebody who guesses forms.
+/// For users who are not administrators, all methods of all `/admin` paths respond with 404, even to valid forms.
 async fn only_administrators_see_that_the_pages_exist(served: Served) {
     let root = administrator(&served).await;
     let account = page_of(&root, EMAIL).await;
@@ -65,9 +65,9 @@ async fn only_administrators_see_that_the_pages_exist(served: Served) {
     }
     assert!(!bob.get("/").await.shows("Administration"));
     assert!(root.get("/").await.shows("href=\"/admin\""));
-    // To an administrator, a wrong method is a wrong method.
+    // For an administrator, an unsupported method responds with 405.
     assert_eq!(Page::of(root.request(Method::GET, &format!("{account}/grant"))).await.status, 405);
-    // Who is removed sees nothing from the next request on.
+    // A removed administrator gets 404 from the next request on.
     served.installation.admin(&["account", "remove-admin", ROOT]);
     assert_eq!(root.get("/admin").await.status, 404);
     assert_eq!(served.client.get("/account").await.data()["paid"], 100);
@@ -91,7 +91,7 @@ async fn accounts_are_found_and_a_grant_is_booked_once(served: Served) {
         page.html
     );
 
-    // The form of a grant can be sent twice.
+    // Submitting the form twice books one grant.
     let entry = hidden(&page, "entry");
     let fields = [("entry", entry.as_str()), ("credits", "25"), ("pool", "paid"), ("reason", "<b>sorry</b>")];
     for _again in 0..2 {

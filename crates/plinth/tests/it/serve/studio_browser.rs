@@ -12,7 +12,7 @@ use super::server::{EMAIL, Served};
 use super::studio_pages::fits;
 use super::webdriver::Chromium;
 
-/// Keys, as WebDriver writes them.
+/// Keyboard keys in the encoding of WebDriver.
 const ENTER: &str = "\u{E007}";
 const ESCAPE: &str = "\u{E00C}";
 
@@ -42,7 +42,8 @@ pub(super) async fn no_errors(page: &Chromium) {
     assert!(messages.is_empty(), "{messages:?}");
 }
 
-/// Keys turn the camera; words find settings; the Enter key in a field does not order, so the page stays.
+/// Turns the camera with an arrow key, searches for a setting, and presses the Enter key in a field, which must not
+/// submit an order.
 async fn use_keyboard(page: &Chromium) {
     page.run("document.querySelector('.stage').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}));").await;
     page.until("document.querySelector('.settings-json').textContent.includes('\"rotateY\": 5')").await;
@@ -61,7 +62,7 @@ async fn play(page: &Chromium) {
     page.until("window.isSame && document.querySelector('[data-stream] .thumbnail')").await;
     page.until("document.querySelector('.stream-state').textContent === 'ready'").await;
     page.click(".controls button").await;
-    // Only the stream has an address of this kind; the file is loaded by its name.
+    // A `blob:` URL shows that the stream is playing. The video file has an ordinary URL.
     page.until("document.querySelector('video').currentSrc.startsWith('blob:')").await;
     page.until("document.querySelector('video').currentTime > 0.05").await;
     page.run(
@@ -161,7 +162,7 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('#length')").await;
     page.click("[data-group=model] > summary").await;
     page.type_into("#panX", "5").await;
-    // The driver's own scrolling would leave the button below the header.
+    // If chromedriver scrolled to the button by itself, the header of the page would cover it.
     page.run("window.scrollTo(0, 0);").await;
     page.click("button[value=price]").await;
     page.until("document.querySelector('.settings-json').textContent.includes('\"panX\"')").await;
@@ -170,7 +171,7 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('.running .status')?.textContent === 'Waiting'").await;
 }
 
-/// A model that somebody chooses while its tile loads stays chosen, with the focus on its box.
+/// A model that is selected while its tile is being replaced stays selected, and its checkbox keeps the focus.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_stays_chosen_while_its_tile_is_replaced() {
     let served = Served::with_sqlite();
@@ -191,7 +192,8 @@ async fn a_model_stays_chosen_while_its_tile_is_replaced() {
     no_errors(&page).await;
 }
 
-/// The overview for administrators loads its state again by itself, until that is switched off. Its pages fit narrow windows.
+/// The overview for administrators updates itself until updates are switched off. The administration pages fit narrow
+/// windows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_overview_for_administrators_updates_itself() {
     let served = Served::with_sqlite();
@@ -205,7 +207,7 @@ async fn the_overview_for_administrators_updates_itself() {
     served.client.upload("chair", None).await;
     page.until(&format!("window.isOld && {}", waiting(1))).await;
     page.click("#update").await;
-    // A request that was under way when updates were switched off may still replace the state.
+    // A request that was in progress when updates were switched off may still replace the state.
     page.run(
         "setTimeout(() => { document.querySelector('.tiles dd').textContent = 'kept'; window.isKept = true; }, 1000);",
     )
@@ -230,7 +232,7 @@ async fn the_overview_for_administrators_updates_itself() {
     no_errors(&page).await;
 }
 
-/// If the account follows renders on too many other pages, a page asks for the state of its render from time to time.
+/// A page polls the state of its render if the account already has the maximum number of event streams.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_without_a_stream_of_events_is_updated_later() {
     let served = Served::with_sqlite();

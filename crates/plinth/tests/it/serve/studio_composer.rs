@@ -1,4 +1,4 @@
-//! The composer: a control for every setting, the price before the order, previews, and what strangers cannot do there.
+//! Tests of the composer page: a control for every setting, the price before the order, previews, and access control.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Browser {
     }
 }
 
-/// The composer's path for a new model.
+/// Uploads a model and returns the path of its composer page.
 pub(super) async fn composer(client: &Client, name: &str) -> String {
     format!("/models/{}/compose", client.upload(name, None).await.text("modelId"))
 }
@@ -57,7 +57,7 @@ async fn the_price_comes_before_the_order(served: Served) {
     let path = composer(&served.client, "chair").await;
     let short = [("quality", "share"), ("length", "2"), ("zoom", "1.5"), ("bgColor", "#102030")];
     let form = |more: &[(&'static str, &'static str)]| [&ON[..], &short, more].concat();
-    // As the script asks: what the server makes of the form is what it shows and copies.
+    // For the script of the page, the server returns the settings of the form and their price as JSON.
     let (status, said) = browser.ask(&path, &form(&[("action", "price")])).await;
     let settings = json!({"quality": "share", "length": 2, "zoom": 1.5, "bgColor": "#102030"});
     assert_eq!((status, &said["settings"]), (200, &settings));
@@ -65,7 +65,7 @@ async fn the_price_comes_before_the_order(served: Served) {
     assert_eq!(&said["quote"], quote.data());
     let (_, said) = browser.ask(&path, &[("length", "6"), ("quality", "standard")]).await;
     assert_eq!(said["settings"], json!({"shadows": false, "easing": false}), "switches that are off");
-    // Without script: the same page with the price, and the values as they were sent.
+    // Without JavaScript, the response is the page with the price and the submitted values.
     let page = browser.send(&path, &form(&[("action", "price")])).await;
     assert!(page.status == 200 && page.shows("value=\"#102030\"") && page.shows("value=\"1.5\""), "{}", page.html);
     assert!(page.shows(&format!("<strong>{} credit", quote.data()["creditsRequired"])), "{}", page.html);
@@ -75,18 +75,18 @@ async fn the_price_comes_before_the_order(served: Served) {
     let made = served.client.get(&render).await;
     assert_eq!(made.data()["renderSettings"], settings);
     assert_eq!(browser.send(&path, &form(&[("action", "order")])).await.header("location"), render, "a double click");
-    // Again with changes.
+    // The page of a render links to the composer, which then has the settings of this render.
     let id = render.trim_start_matches("/renders/");
     let page = browser.get(&render).await;
     assert!(page.shows(&format!("href=\"{path}?from={id}\"")), "{}", page.html);
     let again = browser.get(&format!("{path}?from={id}")).await;
     assert!(again.shows("value=\"#102030\"") && again.shows("<option value=\"share\" selected>"), "{}", again.html);
-    // The balance does not cover it.
+    // The balance does not cover this render.
     let (_, said) = browser.ask(&path, &[("quality", "4k"), ("length", "120")]).await;
     assert_eq!(said["quote"]["sufficient"], false);
     let page = browser.send(&path, &[("quality", "4k"), ("length", "120"), ("action", "order")]).await;
     assert!(page.status == 402 && page.shows("The balance does not cover"), "{}: {}", page.status, page.html);
-    // Values that are not allowed, and values that cannot be parsed.
+    // These values are either out of range or cannot be parsed.
     for (field, value, says) in [
         ("zoom", "9", "Zoom must be a number from 0.5 to 2"),
         ("length", "500", "Length must be above 0 and at most 120"),
@@ -145,7 +145,7 @@ async fn strangers_order_and_see_nothing(served: Served) {
     let stranger = Browser::new(&served.server.base);
     assert_eq!(stranger.get(&path).await.header("location"), "/");
     assert_eq!(served.client.get("/renders").await.body["meta"]["total"], 1, "only the free preview");
-    // A viewer orders nothing.
+    // A viewer of a workspace cannot order renders.
     let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
         .as_str()
         .unwrap()
@@ -165,7 +165,7 @@ async fn changes_of_a_render_are_pushed(served: Served) {
     assert_eq!(events.headers()["content-type"], "text/event-stream");
     let id = made.text("id");
     assert_eq!(served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.status, 200);
-    // The stream ends with the render.
+    // The event stream ends when the render ends.
     let text = timeout(Duration::from_secs(20), events.text()).await.unwrap().unwrap();
     assert!(text.contains("\"isFinal\":true") && text.contains("\"status\":\"failed\""), "{text}");
 }
@@ -183,13 +183,13 @@ async fn an_account_with_too_many_streams_gets_states_from_time_to_time(served: 
         let rejected = browser.request(Method::GET, &path).send().await.unwrap();
         assert_eq!((rejected.status().as_u16(), &rejected.headers()["retry-after"]), (429, &"15".parse().unwrap()));
         assert!(rejected.text().await.unwrap().contains("close other pages"));
-        // The page asks for the present state, which ends at once.
+        // With `once=1`, the server sends the current state and ends the response.
         let separator = if path.contains('?') { '&' } else { '?' };
         let once = browser.request(Method::GET, &format!("{path}{separator}once=1")).send().await.unwrap();
         let text = timeout(Duration::from_secs(10), once.text()).await.unwrap().unwrap();
         assert!(text.starts_with("data:") && text.contains("\"status\":\"pending\""), "{text}");
     }
-    // A stream that is closed makes room.
+    // After the streams are closed, a new one can be opened.
     drop(open);
     timeout(Duration::from_secs(30), async {
         while browser.request(Method::GET, &path).send().await.unwrap().status() != 200 {}
@@ -260,7 +260,7 @@ async fn the_preview_is_the_render() {
         let differing = seen.pixels().zip(poster.pixels()).filter(|(a, b)| a != b).count();
         assert_eq!(differing, 0, "{look:?}: of {} pixels", seen.pixels().len());
     }
-    // Smaller, and at another time; and settings that cannot be drawn.
+    // A preview can be smaller and show another position in the video. An unknown environment is rejected.
     let small =
         preview(&browser, &path.replace("/compose", "/preview"), &[("longest", "320"), ("position", "0.5")]).await;
     assert_eq!(small.dimensions(), (320, 180));

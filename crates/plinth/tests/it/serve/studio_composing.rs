@@ -1,4 +1,5 @@
-//! The composer in a real browser: what is shown, typed and focused stays what is ordered. No worker draws pictures here.
+//! Tests of the composer in a real browser: an order has exactly the settings that the form shows, and updates of the
+//! page keep the focus. No worker renders previews in these tests.
 
 use plinth_testkit::Form;
 use serde_json::json;
@@ -8,13 +9,13 @@ use super::studio_browser::sign_in;
 use super::studio_composer::composer;
 use super::webdriver::Chromium;
 
-/// Keys, as WebDriver writes them.
+/// Keyboard keys in the encoding of WebDriver.
 const TAB: &str = "\u{E004}";
 const ENTER: &str = "\u{E007}";
 const DOWN: &str = "\u{E015}";
 const CONTROL: &str = "\u{E009}";
 
-/// Sets the value of a field, as typing and leaving it does.
+/// Sets the value of a field, and dispatches events of these kinds, as typing into the field or leaving it does.
 async fn set(page: &Chromium, field: &str, value: &str, kinds: &str) {
     let script = format!(
         "const field = document.querySelector({}); field.value = {}; \
@@ -36,7 +37,7 @@ async fn until_settings(page: &Chromium, expression: &str) {
     page.until(&format!("(({expression}))(JSON.parse(document.querySelector('.settings-json').textContent))")).await;
 }
 
-/// The browser restores the fields of a page that it goes back to. The price is that of these fields.
+/// Asserts that the price matches the fields that the browser restores when it goes back to the page.
 async fn goes_back(page: &Chromium, url: &str, base: &str) {
     page.open(url).await;
     until_price(page, "24 credits").await;
@@ -48,13 +49,13 @@ async fn goes_back(page: &Chromium, url: &str, base: &str) {
     until_price(page, "32 credits").await;
     until_settings(page, "(settings) => settings.length === 8").await;
     page.until("document.querySelector('[data-key=length]').classList.contains('changed')").await;
-    // While the server is asked, there is no price.
+    // No price is shown until the server has computed the new one.
     set(page, "#length", "9", TYPED).await;
     assert_eq!(page.run("return document.querySelector('.price').textContent;").await, "");
     until_price(page, "36 credits").await;
 }
 
-/// Undo takes back what is being typed, and redo brings it again.
+/// Asserts that undo reverts a value that is still being typed, and that redo restores it.
 async fn takes_back_what_is_typed(page: &Chromium) {
     for (value, kinds) in [("8", LEFT), ("9", LEFT), ("3", TYPED)] {
         set(page, "#length", value, kinds).await;
@@ -67,7 +68,8 @@ async fn takes_back_what_is_typed(page: &Chromium) {
     until_settings(page, "(settings) => settings.length === 3").await;
 }
 
-/// What is copied is what the form says, also right after a change. The button then says again what it does.
+/// Asserts that the copy button copies the settings of the form, also right after a change, and that it
+/// shows its label again afterwards.
 async fn copies_the_present_settings(page: &Chromium) {
     page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; };").await;
     set(page, "#length", "5", LEFT).await;
@@ -78,7 +80,8 @@ async fn copies_the_present_settings(page: &Chromium) {
     page.until("document.querySelector('[data-copy=json]').textContent === 'JSON'").await;
 }
 
-/// Inputs of an editor stay while its values change: a click or the Tab key that ends an edit reaches what it meant.
+/// Asserts that an editor keeps its inputs while its values change, so that a click or the Tab key that ends an edit
+/// reaches its target.
 async fn edits_structures_in_place(page: &Chromium) {
     page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
     let label = |name: &str| format!("[aria-label=\"{name}\"]");
@@ -93,13 +96,13 @@ async fn edits_structures_in_place(page: &Chromium) {
     page.press(&[TAB]).await;
     page.until(&format!("document.activeElement === document.querySelector('{y}')")).await;
     page.type_into(&y, "3").await;
-    // The click ends the edit, which must not take the button away below it.
+    // This click ends the edit. The edit must not replace the button before the click reaches it.
     page.click(&label("Remove decals 2")).await;
     page.until("JSON.parse(document.querySelector('#decals').value).length === 1").await;
     page.until("document.activeElement.closest('[data-key=decals]')").await;
     let position = page.run("return JSON.parse(document.querySelector('#decals').value)[0].position;").await;
     assert_ne!((&position[0], &position[1]), (&json!(0), &json!(0)), "{position}");
-    // A key in the choice of members sets nothing yet.
+    // Selecting a member with the keyboard does not set it yet.
     let more = label("More of decals 1");
     let before = page.run("return document.querySelector('#decals').value;").await;
     page.run(&format!("document.querySelector('{more}').focus();")).await;
@@ -108,7 +111,7 @@ async fn edits_structures_in_place(page: &Chromium) {
     page.until(&format!("document.activeElement === document.querySelector('{more}')")).await;
     page.click(&label("Set: More of decals 1")).await;
     page.until(&format!("document.querySelector('#decals').value !== {before}")).await;
-    // By key, a reset leaves the focus in its control.
+    // A reset with the keyboard keeps the focus in the control.
     page.run("document.querySelector('[data-key=decals] .reset').focus();").await;
     page.press(&[ENTER]).await;
     page.until("document.querySelector('#decals').value === ''").await;
@@ -124,7 +127,7 @@ async fn keeps_unknown_names(page: &Chromium) {
     until_settings(page, "(settings) => settings.hiddenMeshNames?.[0] === 'Leg'").await;
     page.click("[data-do=reset]").await;
     until_settings(page, "(settings) => Object.keys(settings).length === 0").await;
-    // Sliders reach values that are no multiple of their range.
+    // Sliders can reach round values, even if the minimum of the setting is not a multiple of their step.
     set(page, "[data-key=envExposure] input[type=range]", "1", TYPED).await;
     page.until("document.querySelector('#envExposure').value === '1'").await;
     set(page, "#zoom", "", LEFT).await;
@@ -132,7 +135,7 @@ async fn keeps_unknown_names(page: &Chromium) {
     page.click("[data-do=reset]").await;
 }
 
-/// A field that the browser rejects is shown although its group was closed.
+/// Asserts that a field is shown if the browser rejects its value, even if its group was closed.
 async fn reveals_what_is_rejected(page: &Chromium) {
     set(page, "#zoom", "9", LEFT).await;
     page.until("!document.querySelector('.problem[role=alert]').hidden").await;
@@ -143,7 +146,8 @@ async fn reveals_what_is_rejected(page: &Chromium) {
     set(page, "#zoom", "1", LEFT).await;
 }
 
-/// Whoever is no longer signed in is told so, and keeps the settings. After a sign-in in another tab the page goes on.
+/// Asserts that the page tells a user whose session has ended and keeps the settings, and that the user can order after
+/// signing in again without reloading the page.
 async fn keeps_the_settings_without_a_session(served: &Served, page: &Chromium) {
     set(page, "#length", "11", LEFT).await;
     until_price(page, "44 credits").await;

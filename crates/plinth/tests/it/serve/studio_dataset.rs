@@ -78,7 +78,7 @@ async fn files_of_a_dataset_are_sent_one_at_a_time_and_only_to_members(served: S
         assert!(file.header("cache-control").starts_with("private"), "{name}");
         assert_eq!(bob.get(&path).await.status, 404, "{name}");
     }
-    // Names that the archive does not have, and types that a browser would run as a page of this site.
+    // The archive does not contain these names, or a browser would run these types as a page of this site.
     for name in [
         "nothing.png",
         "images",
@@ -126,7 +126,7 @@ async fn the_page_of_a_dataset_shows_its_facts_as_text(served: Served) {
 
 async fn a_damaged_archive_leaves_the_download(served: Served) {
     let good = archive();
-    // The list of files claims to have more than 4 GB.
+    // The ZIP file claims that its central directory has more than 4 GB.
     let mut long = good.clone();
     let at = good.len() - 10;
     long[at..at + 4].copy_from_slice(&[0xfe, 0xff, 0xff, 0xff]);
@@ -172,7 +172,7 @@ fn rendered() -> Vec<u8> {
     std::fs::read(set).unwrap()
 }
 
-/// The number of pixels of a canvas that are not transparent.
+/// Returns a JavaScript expression that counts the pixels of a canvas that are not transparent.
 fn drawn(canvas: &str) -> String {
     format!(
         "(() => {{ const canvas = document.querySelector('{canvas}'); const {{ data }} = canvas.getContext('2d')\
@@ -180,15 +180,15 @@ fn drawn(canvas: &str) -> String {
     )
 }
 
-/// A script that sets the value of a field, as a user does.
+/// Returns a script that sets the value of a field and fires its `change` event.
 fn choose(field: &str, value: &str) -> String {
     format!(
         "const field = document.querySelector('{field}'); field.value = '{value}'; field.dispatchEvent(new Event('change'));"
     )
 }
 
-/// Depth is drawn with a scale and read at the pointer; two layers are compared. The cube is two units large, and the
-/// cameras are four units away.
+/// Tests the legend of the depth layer, the depth at the pointer, and the comparison of two layers. The cube is two
+/// units wide, and the cameras are four units from its center.
 async fn look_at_layers(page: &Chromium) {
     page.run(&choose("#view-number", "0")).await;
     page.run(&choose("#view-layer", "depth_16bit")).await;
@@ -204,14 +204,14 @@ async fn look_at_layers(page: &Chromium) {
     )
     .await;
     page.until("document.querySelector('.measured').textContent === 'Pixel 32, 32: 3.000 units'").await;
-    // Two layers are compared at a boundary.
+    // A slider moves the boundary between the two compared layers.
     page.run(&choose("#view-second", "normals")).await;
     page.until("document.querySelector('.view-layer.over img')?.src.endsWith('/normals/0000.png')").await;
     page.run("const range = document.querySelector('.view-frame + input'); range.value = 30; range.dispatchEvent(new Event('input'));").await;
     page.until("document.querySelector('.over').style.clipPath.includes('30%')").await;
 }
 
-/// Keys turn the points, and a click on a camera opens its view.
+/// Tests that keys rotate the point cloud, and that a click on a camera opens its view.
 async fn look_at_cameras(page: &Chromium) {
     page.until(&format!("document.querySelector('.cloud') && {} > 100", drawn(".cloud"))).await;
     page.until("document.querySelector('main').textContent.includes('3 cameras')").await;
@@ -221,7 +221,7 @@ async fn look_at_cameras(page: &Chromium) {
     )
     .await;
     page.until("document.querySelector('.cloud').toDataURL() !== window.before").await;
-    // The camera of view 2 is in the middle of the picture when one looks through it.
+    // When the point cloud is shown from the camera of view 2, this camera is in the center of the canvas.
     page.run(&choose("#view-number", "2")).await;
     page.click(".cloud-bar button").await;
     page.run("document.querySelector('.cloud').dispatchEvent(new KeyboardEvent('keydown', {key: '-'}));").await;
@@ -248,7 +248,7 @@ async fn views_layers_and_cameras_of_a_dataset_are_looked_at() {
     page.until("document.querySelector('h1').textContent === 'Models'").await;
     page.open(&format!("{}/renders/{id}#view-1", served.server.base)).await;
     page.until("document.querySelector('.view-layer img')?.src.endsWith('/dataset/images/0001.png')").await;
-    // The small pictures are parts of one file.
+    // All thumbnails are parts of one image file.
     page.until("document.querySelectorAll('.view-grid button').length === 3").await;
     page.until(
         "[...document.querySelectorAll('.view-picture')].every((one) => one.style.backgroundImage.includes('overview.webp'))",

@@ -1,4 +1,4 @@
-//! Tests of the page of environments.
+//! Tests of the web UI's page for environments.
 
 use plinth_spec::limits;
 use plinth_testkit::Form;
@@ -48,7 +48,7 @@ async fn panoramas_and_gain_maps_become_environments(served: Served) {
     let page = alice.get("/environments").await;
     assert!(page.shows("garden") && page.shows("16×8") && page.shows("three files"), "{}", page.html);
     assert!(!page.shows(HOSTILE) && page.shows("&#60;script&#62;alert(1)"), "{}", page.html);
-    // The interface lists the same environments, and the composer offers them.
+    // The API lists the same environments, and the composer offers them.
     let listed = served.client.get("/assets/envs").await;
     let rows = listed.data().as_array().unwrap();
     assert_eq!(
@@ -64,7 +64,7 @@ async fn panoramas_and_gain_maps_become_environments(served: Served) {
     assert_eq!((picture.status().as_u16(), &picture.headers()["content-type"]), (200, &"image/webp".parse().unwrap()));
     let bytes = picture.bytes().await.unwrap();
     assert!(bytes.starts_with(b"RIFF") && bytes[8..12] == *b"WEBP");
-    // A gain map without a small picture shows its image.
+    // The picture of an environment without a thumbnail is its SDR image.
     let of_triple = alice.get(&format!("/environments/{}/picture", rows[0]["id"].as_str().unwrap())).await;
     assert!(of_triple.status == 200 && of_triple.html.ends_with("WEBPsome"));
 }
@@ -128,7 +128,8 @@ async fn environments_belong_to_their_workspace_and_forms_to_their_session(serve
     let path = format!("/environments/{id}/delete");
     assert_eq!(bob.send(&path, &[]).await.status, 404);
     assert_eq!(Page::of(alice.form(&path, &[]).header("origin", &own)).await.status, 403, "without a token");
-    // The token comes before the files, is that of the session, and the form is sent from this site.
+    // An upload is rejected if its token is missing, belongs to another session or follows the files, or if the form is
+    // sent from another site.
     let hdr = panorama((16, 8), 128);
     let token = alice.get("/keys").await.form_token();
     let of_bob = bob.get("/keys").await.form_token();
@@ -143,7 +144,7 @@ async fn environments_belong_to_their_workspace_and_forms_to_their_session(serve
     assert_eq!(send(&alice, form, "https://evil.example").await.status, 403);
     assert_eq!(alice.send(&path, &[]).await.status, 303);
     assert_eq!(alice.get(&format!("/environments/{id}/picture")).await.status, 404);
-    // Viewers of a team see its environments, and change nothing.
+    // Viewers of a team see its environments, but cannot add any.
     let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
         .as_str()
         .unwrap()
@@ -153,7 +154,7 @@ async fn environments_belong_to_their_workspace_and_forms_to_their_session(serve
     let page = bob.get("/environments").await;
     assert!(page.status == 200 && !page.shows("Add the panorama"), "{}", page.html);
     assert_eq!(upload(&served, &bob, |form| form.file("panorama", "a.hdr", &hdr)).await.status, 403);
-    // The quota is that of the interface.
+    // Uploads in the web UI and through the API share one quota.
     for _ in 0..limits::ENVS {
         assert_eq!(served.client.form("/assets/envs", environment()).await.status, 201);
     }

@@ -88,7 +88,7 @@ pub(super) async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'sta
     (browser, ids.into_iter().chain([("asset", "poster".to_owned())]).collect())
 }
 
-/// Pages show texts of users as texts, and cannot be framed.
+/// Pages escape the texts of users, and cannot be embedded in frames.
 async fn no_page_runs_or_frames_what_users_wrote(served: Served) {
     let (browser, ids) = hostile_objects(&served).await;
     let mut shown = 0;
@@ -136,7 +136,7 @@ async fn no_form_is_accepted_from_another_site(served: Served) {
             let page = Page::of(browser.form(&path, &fields).header(name, value)).await;
             assert!(page.status == 403 && page.shows("another site"), "{path} {name}: {}", page.status);
         }
-        // The forms of people who are not signed in prove themselves by a password or a link.
+        // These forms need no token, because they are for users who are not signed in.
         let is_open = ["/sign-in", "/sign-in/{link}", "/password/forgot", "/password/new/{link}"]
             .contains(&route.as_str())
             || route.starts_with("/join/{link}/");
@@ -150,7 +150,7 @@ async fn no_form_is_accepted_from_another_site(served: Served) {
     assert_eq!(state(&served, &ids).await, before);
 }
 
-/// For another account, the objects of a workspace do not exist, on every page and for every form.
+/// For other accounts, every page and every form responds as if the objects of a workspace did not exist.
 async fn objects_of_another_workspace_do_not_exist(served: Served) {
     let (_ada, ids) = hostile_objects(&served).await;
     let before = state(&served, &ids).await;
@@ -230,7 +230,7 @@ async fn oversized_decals_are_rejected(served: Served) {
     assert_eq!(sent.status, 303, "{}", sent.html);
 }
 
-/// Returns what the forms of another account could have changed.
+/// Returns the objects that the forms of another account could have changed.
 async fn state(served: &Served, ids: &BTreeMap<&'static str, String>) -> Vec<Value> {
     let bound = served.client(&served.installation.key(EMAIL, &["--workspace", &ids["teams"]]));
     let mut rows = Vec::new();

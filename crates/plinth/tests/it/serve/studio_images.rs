@@ -1,4 +1,4 @@
-//! Tests of the page of images, and of uploads in the composer.
+//! Tests of the web UI's page for images, and of uploads in the composer.
 
 use plinth_spec::limits;
 use plinth_testkit::{Client, Form, glb_with_names, png};
@@ -41,9 +41,9 @@ async fn images_are_stored_by_kind_listed_and_deleted(served: Served) {
     let texture = ids(client, "/assets/textures").await;
     assert_eq!((decal.len(), background.len(), texture.len()), (1, 1, 1));
     assert!(ids(client, "/overlays?layer=texture").await.is_empty());
-    // The same texture again has the name of the first one.
+    // A texture that is uploaded again keeps the name of its first upload.
     assert_eq!(upload(&served, &browser, "texture", "again.png", &png(3)).await.status, 303);
-    // Each setting is offered what it can use.
+    // For each setting, the composer offers only the images that the setting can use.
     let model = client.upload("chair", None).await.text("modelId");
     let composer = browser.get(&format!("/models/{model}/compose")).await;
     let list = |name: &str| composer.between(&format!("<datalist id=\"{name}\">"), "</datalist>").to_owned();
@@ -78,7 +78,7 @@ async fn images_that_cannot_be_stored_are_rejected_with_the_reason(served: Serve
         let page = upload(&served, &browser, kind, "a.png", &png(1)).await;
         assert!(page.status == 400 && page.shows("unknown kind"), "{} {}", page.status, page.html);
     }
-    // A published image is everybody's, and nobody can delete it here.
+    // A published image is visible in all workspaces, and nobody can delete it on this page.
     let system = served.client.form("/overlays", Form::default().file("file", "s.png", &png(9))).await.text("id");
     served.installation.admin(&["account", "make-admin", EMAIL]);
     let mut admin = served.browser(EMAIL).await;
@@ -143,7 +143,7 @@ async fn edit_material(served: &Served, page: &Chromium) -> String {
     .await;
     let texture = ids(&served.client, "/assets/textures").await.remove(0);
     until_settings(page, &texture).await;
-    // Each texture map of the material has a box.
+    // Each texture map of the material has a checkbox.
     page.run(
         "const more = document.querySelector('[data-key=materialEdits] fieldset > .structure > .chooser'); \
          more.querySelector('select').value = 'textureMaps'; more.querySelector('button').click();",
@@ -164,7 +164,7 @@ async fn add_environments(served: &Served, page: &Chromium) {
     page.type_into("[data-key=envId] input[type=file]", &file(served, "garden.hdr", &panorama())).await;
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
     until_settings(page, &ids(&served.client, "/assets/envs").await.remove(0)).await;
-    // The files of an environment that was prepared before are told apart by their names.
+    // The files of a prepared environment are recognised by their names.
     let webp = b"RIFF\0\0\0\0WEBPsome".as_slice();
     let prepared = [("hall.gainmap.webp", webp), ("hall.json", b"{}".as_slice()), ("hall.sdr.webp", webp)];
     page.type_into(
@@ -175,7 +175,7 @@ async fn add_environments(served: &Served, page: &Chromium) {
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'hall'").await;
     page.click("[data-do=undo]").await;
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
-    // A file that is rejected says why, beside the choice.
+    // The reason why a file is rejected is shown next to the file input.
     page.type_into("[data-key=envId] input[type=file]", &file(served, "notes.hdr", b"no panorama")).await;
     page.until("document.querySelector('[data-key=envId] .problem')?.textContent.includes('neither Radiance HDR')")
         .await;
@@ -192,7 +192,7 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     page.resize(1280, 800).await;
     page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
     page.until("document.querySelector('[data-key=bgImageId] .upload-beside')").await;
-    // A composition that is not saved stays through the uploads.
+    // Uploads must not discard the unsaved settings.
     page.run("document.querySelector('#quality').value = 'share'; document.querySelector('#length').value = '0.2';")
         .await;
     page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
@@ -204,7 +204,8 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     };
     until_settings(&page, &background.await).await;
     add_environments(&served, &page).await;
-    // Those of the file that is rejected, and of the preview with the prepared environment, whose files are no pictures.
+    // The console may contain only the errors of the rejected file, and of the preview with the prepared environment,
+    // whose files are not valid images.
     let expected = |line: &String| line.contains("400 (Bad Request)") || line.contains("422 (Unprocessable Entity)");
     let messages = page.console().await;
     assert!(messages.iter().all(expected), "{messages:?}");

@@ -1,5 +1,6 @@
-//! One journey through the web UI in a real browser, from an empty installation: models, a look, renders, credits, a key, and
-//! a colleague in a team. Only the payment provider is a fake, with real signatures.
+//! Tests the web UI end to end in a real browser. The test starts with an empty installation, uploads models, creates a
+//! look, orders renders, buys credits, creates a key and invites a colleague to a team. Only the payment provider is a
+//! fake. The signatures of its events are valid.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
 
-/// A fake of the payment provider: the interface for payment pages, and the pages.
+/// A fake payment provider. It serves the API for payment pages, and the pages.
 struct Provider {
     web: Web,
     /// Receives the identifier of each payment page on which somebody pays.
@@ -47,7 +48,7 @@ impl Provider {
     }
 }
 
-/// A browser on a server.
+/// A browser and the server that it uses.
 struct Journey {
     page: Chromium,
     server: Server,
@@ -77,7 +78,7 @@ impl Journey {
         self.page.until(&format!("document.querySelectorAll('.tile').length === {}", names.len())).await;
     }
 
-    /// Changes settings in the composer, as somebody who fills in its controls.
+    /// Sets controls of the composer and fires their events, as a user does.
     async fn set(&self, settings: &[(&str, &str)]) {
         for (name, value) in settings {
             let script = format!(
@@ -100,7 +101,7 @@ impl Journey {
     }
 }
 
-/// Uploads three models, makes a look and sees it.
+/// Uploads three models, creates a look, and checks the picture of its preview.
 async fn make_a_look(journey: &Journey) {
     let page = &journey.page;
     journey.upload(&["chair", "lamp", "vase"]).await;
@@ -129,7 +130,8 @@ async fn make_a_look(journey: &Journey) {
     journey.no_errors().await;
 }
 
-/// Checks the progress that a page was told of each render: it lies between 0 and 1, rises, and is known before the end.
+/// Checks the progress that a page has received for each render. The values must lie between 0 and 1, never decrease,
+/// and end with 1. At least one value must be well between 0 and 1.
 fn check_progress(seen: &Value, ids: &[&str]) {
     let mut is_between = false;
     for id in ids {
@@ -157,7 +159,7 @@ async fn order_and_play(journey: &Journey) {
     page.until("!document.querySelector('button[value=order]').hidden").await;
     page.click("button[value=order]").await;
     page.until("location.pathname === '/renders'").await;
-    // The list changes by itself; a loaded page would have lost the mark.
+    // The list must change without a reload. A reload would remove `window.isSame`.
     let watch = "window.isSame = true; window.seen = {}; \
                  new EventSource(document.querySelector('[data-events]').dataset.events).addEventListener('message', ({data}) => { \
                  const {id, fraction} = JSON.parse(data); (window.seen[id] ??= []).push(fraction); });";
@@ -172,7 +174,7 @@ async fn order_and_play(journey: &Journey) {
     for id in &ids {
         page.until(&format!("window.isSame && document.querySelector('#render-{id} .status.done')")).await;
     }
-    // The stream that is watched here may be told of an end later than the page's own stream.
+    // This event stream may receive the end of a render later than the event stream of the page.
     page.until(&format!("{}.every((id) => window.seen[id]?.at(-1) === 1)", serde_json::json!(ids))).await;
     check_progress(&page.run("return window.seen;").await, &ids);
     for id in &ids {
@@ -200,7 +202,7 @@ async fn buy(journey: &Journey, provider: &mut Provider) {
     let event = client.http.post(format!("{}/stripe/events", journey.server.base)).body(body.clone());
     let sent = event.header("stripe-signature", signed(&body, SECRET, 0)).send().await.unwrap();
     assert_eq!(sent.status().as_u16(), 200);
-    // The page looks again by itself.
+    // The page reloads automatically.
     page.until("document.querySelector('.note')?.innerText.includes('Thank you. 500 credits were added.')").await;
     assert_eq!(journey.text(".credits dd").await, "597");
 }

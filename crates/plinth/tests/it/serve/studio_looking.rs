@@ -1,4 +1,4 @@
-//! What is done in the composer by looking at the picture: pointing at the model, decals, keyframes, cameras of a dataset.
+//! Tests of the interactive preview in the composer: selecting meshes, decals, keyframes, and cameras of a dataset.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::studio_composer::composer;
 use super::studio_pages::fits;
 use super::webdriver::Chromium;
 
-/// Keys, as WebDriver writes them.
+/// Codes of keys in WebDriver.
 const ENTER: &str = "\u{E007}";
 const ESCAPE: &str = "\u{E00C}";
 const LEFT: &str = "\u{E012}";
@@ -23,7 +23,7 @@ const DOWN: &str = "\u{E015}";
 /// A point of the first picture that shows the model of `glb_with_triangle`.
 const ON_MODEL: (f64, f64) = (0.4, 0.6);
 
-/// Waits until the worker draws previews: it probes the machine first.
+/// Waits until the worker draws previews. Before that, the worker probes the machine.
 async fn until_previews(browser: &Browser, path: &str) {
     let ready = async {
         while !browser.get(path).await.shows("data-preview") {
@@ -52,7 +52,7 @@ async fn the_server_says_what_a_preview_shows() {
     );
     let look_at = said["camera"]["lookAt"].as_array().unwrap();
     assert!(look_at.iter().all(|c| c.as_f64().unwrap().abs() < 1e-6), "{look_at:?}");
-    // The background, the back of the triangle at half of a turn, and a hidden mesh.
+    // The background, the back of the triangle after half a turn, and a hidden mesh have no surfaces.
     for more in [("x", "0.02"), ("position", "0.5"), ("hiddenMeshNames", "chair")] {
         let fields: Vec<_> = at("0.4", "0.6").into_iter().filter(|(key, _)| *key != more.0).chain([more]).collect();
         let (status, said) = browser.ask(&surfaces, &fields).await;
@@ -93,7 +93,7 @@ async fn images_for_decals_are_uploaded(served: Served) {
     assert_eq!((status, &said["name"]), (200, &json!(hostile)), "{said}");
     let listed = served.client.get("/overlays?layer=decal").await;
     assert_eq!(listed.data()[0]["id"], said["id"]);
-    // Without a token, with the token of another session, and files that are no images.
+    // Uploads without a valid token of the session are rejected, and so are files that are not images.
     let other = served.browser(EMAIL).await.get("/keys").await.form_token();
     for wrong in [None, Some(other.as_str())] {
         assert_eq!(upload(&browser, base, wrong, Some(("a.png", &picture))).await.0, 403);
@@ -125,7 +125,7 @@ async fn open(served: &Served, page: &Chromium) -> String {
     path
 }
 
-/// Waits until the settings of the composer contain a text, or do not.
+/// Waits until the settings of the composer contain a text, or no longer contain it if `are` is false.
 async fn until_settings(page: &Chromium, text: &str, are: bool) {
     let negation = if are { "" } else { "!" };
     page.until(&format!("{negation}document.querySelector('.settings-json').textContent.includes({})", json!(text)))
@@ -153,7 +153,7 @@ async fn a_mesh_that_is_clicked_can_be_hidden_shown_and_ordered_without() {
     page.until("document.querySelector('.outline polygon')").await;
     page.press(&[ESCAPE]).await;
     page.until("!document.querySelector('.surface-menu:popover-open')").await;
-    // The same by keys: a crosshair that starts in the middle.
+    // Selects the mesh by keys, which move a crosshair that starts in the center.
     page.run("document.querySelector('.stage').focus();").await;
     page.press(&[[ENTER].as_slice(), &[LEFT; 5], &[DOWN; 5], &[ENTER]].concat()).await;
     until_menu(&page, "chair").await;
@@ -166,7 +166,7 @@ async fn a_mesh_that_is_clicked_can_be_hidden_shown_and_ordered_without() {
     until_settings(&page, "hiddenMeshNames", true).await;
     page.click(".hidden-meshes button").await;
     until_settings(&page, "hiddenMeshNames", false).await;
-    // The button is gone; the focus is not lost with it.
+    // The clicked button disappears, so the focus must move to the preview.
     page.until("document.activeElement === document.querySelector('.stage')").await;
     page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
     page.click_at(".stage > img", ON_MODEL).await;
@@ -198,7 +198,7 @@ async fn decals_keyframes_and_cameras_are_set_by_looking() {
     page.click(".decal-dialog button.main").await;
     until_settings(&page, &image, true).await;
     page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
-    // A drag that begins on the decal moves it, not the camera.
+    // A drag that begins on the decal moves the decal, not the camera.
     let position = "JSON.parse(document.querySelector('.settings-json').textContent).decals[0].position";
     let before = page.run(&format!("return {position};")).await;
     page.hover_at(".stage > img", ON_MODEL).await;
@@ -211,7 +211,7 @@ async fn decals_keyframes_and_cameras_are_set_by_looking() {
     until_menu(&page, "a decal").await;
     choose(&page, "Remove this decal").await;
     until_settings(&page, "decals", false).await;
-    // Keyframes: looking around does not change the order; a keyframe does.
+    // Moving the camera of the free view does not change the settings. Adding a keyframe does.
     page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
     page.click("[data-view=free]").await;
     page.until("document.querySelector('[data-view=free]').getAttribute('aria-pressed') === 'true'").await;
@@ -226,7 +226,7 @@ async fn decals_keyframes_and_cameras_are_set_by_looking() {
     until_settings(&page, "keyframes", false).await;
     page.until("document.querySelectorAll('.keyframes .chip').length === 0").await;
     page.click("[data-view=free]").await;
-    // What was before the last change.
+    // The compare view shows the picture from before the last change.
     page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
     let color = "const color = document.querySelector('#bgColor'); color.value = '#204060'; \
                  for (const kind of ['input', 'change']) color.dispatchEvent(new Event(kind, {bubbles: true}));";
@@ -237,7 +237,7 @@ async fn decals_keyframes_and_cameras_are_set_by_looking() {
     page.until("document.querySelector('.stage > .before')?.naturalWidth === 1280").await;
     page.click("[data-view=compare]").await;
     page.until("!document.querySelector('.stage > .before')").await;
-    // A dataset has its cameras around the model; a view can be looked at.
+    // For a dataset, the composer shows the cameras around the model, and each view can be selected.
     let dataset = "const output = document.querySelector('#output'); output.value = 'dataset'; \
                    for (const kind of ['input', 'change']) output.dispatchEvent(new Event(kind, {bubbles: true}));";
     page.run(dataset).await;

@@ -1,4 +1,5 @@
-//! Tests of looks: saved from the composer, renamed, deleted, chosen as the start, and ordered for several models.
+//! Tests of looks: saving them in the composer, renaming and deleting them, choosing the look with which the composer
+//! starts, and ordering renders of several models with one look.
 
 use plinth_testkit::Client;
 use serde_json::json;
@@ -24,7 +25,7 @@ impl Browser {
     }
 }
 
-/// Returns the identifier of a look at the end of the address to which the browser is sent.
+/// Returns the ID of a saved look, which is at the end of the URL of the redirect.
 fn id_of(saved: &Page) -> String {
     assert_eq!(saved.status, 303, "{}", saved.html);
     saved.header("location").rsplit('=').next().unwrap().to_owned()
@@ -76,7 +77,7 @@ async fn the_composer_starts_with_the_chosen_look(served: Served) {
     assert_eq!(json(&browser, &format!("{composer}?look=")).await, "{}", "the defaults");
     assert_eq!(browser.send("/looks/start", &[("look", "neon")]).await.status, 303);
     assert!(json(&browser, &composer).await.contains("bloomStrength"));
-    // A deleted look is the start no more.
+    // If the look with which the composer starts is deleted, the composer starts with the defaults.
     assert_eq!(browser.send("/looks/start", &[("look", &look)]).await.status, 303);
     assert_eq!(browser.send(&format!("/looks/{look}/delete"), &[]).await.status, 303);
     assert_eq!(json(&browser, &composer).await, "{}");
@@ -112,7 +113,7 @@ async fn one_order_applies_a_look_to_several_models(served: Served) {
         renders.body["data"].as_array().unwrap().iter().filter(|one| one["isSystemPreview"] == false).collect();
     assert_eq!(with_look.len(), 2);
     assert!(with_look.iter().all(|one| one["renderSettings"]["shadowMode"] == "accumulated"), "{with_look:?}");
-    // Too expensive: nothing is ordered, and the page says why.
+    // If the price exceeds the credits, nothing is ordered and the page says why.
     let dear = [&chosen[..], &[("look", "pure-white"), ("quality", "pro"), ("action", "order")]].concat();
     let page = browser.send("/looks/order", &dear).await;
     assert!(page.status == 402 && page.shows("does not cover"), "{}", page.html);
@@ -151,7 +152,7 @@ async fn strangers_and_viewers_change_no_looks(served: Served) {
     assert_eq!(bob.send("/looks/start", &[("look", "neon")]).await.status, 403);
 }
 
-/// Names of materials and meshes of another model are not an error, as in the API.
+/// As in the API, a look may name materials and meshes that the model does not have.
 async fn a_look_of_another_model_is_ordered_too(served: Served) {
     let mut browser = served.browser(EMAIL).await;
     let chair = model(&served.client, "chair").await;

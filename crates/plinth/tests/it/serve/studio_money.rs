@@ -1,4 +1,4 @@
-//! Tests of the sale of credits, with a fake of Stripe's API and with events that are really signed.
+//! Tests of the sale of credits, with a fake of Stripe's API and with validly signed events.
 
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -96,7 +96,7 @@ pub(super) fn event_of(kind: &str, object: &Value) -> String {
     json!({"id": "evt_1", "type": kind, "data": {"object": object}}).to_string()
 }
 
-/// Signs an event, at a time in the past.
+/// Signs an event with a timestamp in the past.
 pub(super) fn signed(body: &str, secret: &str, ago_secs: u64) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() - ago_secs;
     let mut hmac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
@@ -202,7 +202,7 @@ async fn forged_events_book_nothing(served: Served) {
     ] {
         assert_eq!(shop.event(COMPLETED, wrong.clone()).await, 400, "{wrong}");
     }
-    // Metadata decides nothing, and events of other programs are ignored.
+    // Credits in the metadata are not booked, and events of other programs are ignored.
     let boast = with("metadata", json!({"credits": 1_000_000, "plinth_purchase": "x"}));
     assert_eq!(
         shop.event(COMPLETED, json!({"id": "cs_test_9", "payment_status": "paid", "metadata": boast})).await,
@@ -224,7 +224,7 @@ async fn refunds_remove_credits_once(served: Served) {
     let mut shop = Shop::open(served).await;
     let id = shop.buy().await;
     let purchase = field(&shop.requests.lock().unwrap()[0], "client_reference_id");
-    // The refund arrives before the payment: Stripe must repeat it.
+    // A refund that arrives before its payment is rejected with 409, so that Stripe sends it again.
     let mut early = charge(&id, 300);
     early["metadata"] = json!({"plinth_purchase": purchase});
     assert_eq!(shop.event("charge.refunded", early.clone()).await, 409);
@@ -239,7 +239,7 @@ async fn refunds_remove_credits_once(served: Served) {
     let mut wrong = charge(&id, 900);
     wrong["amount"] = json!(90_000);
     assert_eq!(shop.event("charge.refunded", wrong).await, 400);
-    // What has been spent is not removed.
+    // A refund does not remove credits that have been spent.
     shop.served.installation.admin(&["credits", "grant", EMAIL, "-400"]);
     let refunds = (0..4).map(|_| shop.event("charge.refunded", charge(&id, 900)));
     for status in futures_util::future::join_all(refunds).await {
@@ -279,7 +279,7 @@ async fn without_a_key_no_credits_are_sold(served: Served) {
     assert_eq!(browser.send("/credits", &[("pack", "small")]).await.status, 404);
     let event = served.client.http.post(format!("{}/stripe/events", served.server.base)).body("{}");
     assert_eq!(event.send().await.unwrap().status(), 404);
-    // A server whose key lacks the secret of events does not start, because it could book no payment.
+    // With a Stripe key but no webhook secret, the server does not start, because it could not book payments.
     let mut program = served.installation.program();
     let done = program.env("PLINTH_STRIPE_SECRET_KEY", "sk_test_1").args(["serve", "--listen", "127.0.0.1:0"]).output();
     let done = done.unwrap();
@@ -296,7 +296,7 @@ async fn purchases_belong_to_who_pays(served: Served) {
     shop.served.installation.account(bob);
     let mut browser = shop.served.browser(bob).await;
     assert!(!browser.get("/credits").await.shows(">Paid<"), "another account's");
-    // In a team, its administrators buy for its owner; editors do not.
+    // Administrators of a team can buy credits for its owner. Editors cannot.
     let team = shop.served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].clone();
     let team = team.as_str().unwrap();
     for (role, status) in [("editor", 403), ("admin", 200)] {

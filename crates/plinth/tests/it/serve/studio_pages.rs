@@ -1,5 +1,5 @@
-//! Every page of the web UI in a real browser, in a narrow and a wide window: axe-core finds nothing, the page needs no
-//! horizontal scrolling, loads little, and writes nothing to the console.
+//! Tests of every page of the web UI in a real browser, in a narrow and a wide window: axe-core finds nothing, the page
+//! needs no horizontal scrolling, loads little, and writes nothing to the console.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::webdriver::Chromium;
 const AXE: &str = include_str!("../../vendor/axe.min.js");
 /// Maximum size of everything that a page loads before it is usable, gzipped and without pictures and videos, in bytes.
 const MAX_FIRST_LOAD: u64 = 150_000;
-/// Pages only for people who are not signed in. They see the form to sign in on all other pages.
+/// Pages for visitors who are not signed in. On all other pages, these visitors see the sign-in form.
 const OPEN: [&str; 3] = ["/sign-in/{link}", "/password/forgot", "/join/{link}"];
 
 /// Asserts that axe-core has no findings on the current page.
@@ -50,7 +50,7 @@ async fn first_load(page: &Chromium) -> u64 {
     page.run(&format!("return (async () => {{ {script} }})();")).await.as_u64().expect("a number of bytes")
 }
 
-/// Checks one page. Skips what is no page, such as a file or a redirect.
+/// Checks one page. Returns false without a check if the response is not a page, but for example a file or a redirect.
 async fn check(page: &Chromium, served: &Served, browser: &Browser, path: &str) -> bool {
     let answer = browser.get(path).await;
     if !answer.header("content-type").starts_with("text/html") || answer.status >= 300 && answer.status < 400 {
@@ -62,7 +62,7 @@ async fn check(page: &Chromium, served: &Served, browser: &Browser, path: &str) 
     assert!(bytes > 2000 && bytes < MAX_FIRST_LOAD, "{path} loads {bytes} bytes");
     fits(page).await;
     let messages = page.console().await;
-    // A browser reports the status of an error page by itself.
+    // Browsers write the status of an error page to the console by themselves.
     assert!(answer.status != 200 || messages.is_empty(), "{path}: {messages:?}");
     true
 }

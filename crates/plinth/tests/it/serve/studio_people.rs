@@ -9,7 +9,7 @@ const BOB: &str = "bob@example.org";
 const OLD: &str = "an old password";
 const NEW: &str = "a new password";
 
-/// Restarts a server with a mail server.
+/// Restarts the server with a configured mail server.
 pub(super) fn with_mail(served: Served) -> (Served, Mailbox) {
     let mailbox = Mailbox::start();
     let served = served.again(|installation| {
@@ -40,7 +40,7 @@ async fn a_password_is_recovered_by_a_mailed_link(served: Served) {
         assert_eq!(browser.get(&link).await.status, 200, "opening the link does not use it up");
     }
     assert_eq!(browser.post(&link, &[("password", "short")]).await.status, 400);
-    // It is no sign-in link.
+    // The secret of the recovery link does not work in a sign-in link.
     let secret = link.rsplit('/').next().unwrap();
     assert_eq!(browser.post(&format!("/sign-in/{secret}"), &[]).await.status, 401);
     let page = browser.post(&link, &[("password", NEW)]).await;
@@ -51,7 +51,7 @@ async fn a_password_is_recovered_by_a_mailed_link(served: Served) {
     assert_eq!((sign_in(&served, BOB, OLD).await.0, sign_in(&served, BOB, NEW).await.0), (401, 303));
     mailbox.wait_for("was changed").await;
     assert_eq!(mailbox.count(), 0, "nobody else got a mail");
-    // Suspended accounts get no mail. An address gets three mails an hour.
+    // Suspended accounts get no mail. An address gets at most three mails per hour.
     served.installation.account("carol@example.org");
     served.installation.admin(&["account", "suspend", "carol@example.org"]);
     browser.post("/password/forgot", &[("email", "carol@example.org")]).await;

@@ -1,4 +1,4 @@
-//! Previews that a worker in another process draws for a server without a worker.
+//! Tests of previews that a worker in another process renders for a server without a worker.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::on_both;
 use super::server::{EMAIL, Served};
 use crate::processes_in;
 
-/// Maximum time to wait for something that is much faster, even on a busy machine.
+/// Maximum time to wait for a condition. It is much longer than needed, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(2);
 const BOB: &str = "bob@example.org";
 
@@ -42,7 +42,7 @@ impl Drop for Worker {
     }
 }
 
-/// What a browser asks for a preview.
+/// A signed-in browser that requests previews of one model.
 pub(super) struct Composer {
     browser: Browser,
     path: String,
@@ -120,7 +120,7 @@ async fn a_worker_in_another_process_draws_and_keeps_the_model(served: Served) {
         found.iter().filter(|(_, line)| line.contains("render-child")).map(|(id, _)| *id).collect::<Vec<_>>()
     };
     assert_eq!(jobs(&still), jobs(&loaded), "the same process, which has the model loaded");
-    // What cannot be drawn has its reason, and other workspaces' models do not exist.
+    // The response says why a preview cannot be rendered. Models of other workspaces are not found.
     let (status, body) = composer.ask(&[("envId", "k3Jd92LmQx7a")]).await;
     assert!(status == 400 && String::from_utf8_lossy(&body).contains("deleted or belongs"));
     served.installation.account(BOB);
@@ -145,7 +145,8 @@ async fn the_preview_of_a_killed_worker_is_drawn_by_another(served: Served) {
     let db = database(&served).await;
     let asking = async { composer.ask(&[("longest", "320"), ("zoom", "1.5")]).await };
     let killing = async {
-        // There was no preview before, so the worker has claimed this one. It still loads the model.
+        // A lease shows that the worker has claimed this preview, because it had no other work. It is still loading the
+        // model when it is killed.
         until(&db, is_leased).await;
         drop(first);
         Worker::start(&served, &["--takes", "preview"])

@@ -1,4 +1,4 @@
-//! Hostile names inside of a model, in a real browser: nothing that a page or a script shows of them runs.
+//! Tests in a real browser that hostile names inside of a model never run as code.
 
 use plinth_testkit::{Form, glb_with_names};
 use serde_json::json;
@@ -7,13 +7,13 @@ use super::studio_browser::{drawing, no_errors, sign_in};
 use super::studio_pages::fits;
 use super::webdriver::Chromium;
 
-/// A point of the first picture that shows the model of `glb_with_names`.
+/// Point of the first preview at which the model of `glb_with_names` is visible, in fractions of width and height.
 const ON_MODEL: (f64, f64) = (0.4, 0.6);
-/// What no page may do: each of the names tries to set it.
+/// Variable that the code in the hostile names tries to set. It must stay unset on every page.
 const RAN: &str = "window.ran";
 
-/// Names that leave a text, an attribute and a script where they are not escaped, change the direction of the text that follows,
-/// and are longer than any line.
+/// Returns names that break out of text, attributes and scripts if they are not escaped. One of them changes the text
+/// direction, and another is longer than any line.
 fn hostile_names() -> [String; 4] {
     let image = "<img src=x onerror=window.ran=1>";
     [
@@ -31,7 +31,7 @@ async fn hostile_names_in_a_model_run_nothing_in_a_browser() {
     sign_in(&served, &page).await;
     page.resize(1280, 800).await;
     for (n, name) in (0..).zip(hostile_names()) {
-        // The part of the name that a multipart header can carry.
+        // A multipart header can contain only a part of the name.
         let file_name: String =
             name.chars().filter(|c| !c.is_control() && !['"', '\\'].contains(c)).take(200).collect();
         let settings = json!({"quality": "share", "length": 0.2, "materialEdits": {format!("{name} 3"): {"roughness": 0.5}},
@@ -42,7 +42,7 @@ async fn hostile_names_in_a_model_run_nothing_in_a_browser() {
         let made = served.client.form("/models", form).await;
         assert_eq!(made.status, 201, "{n}: {made:?}");
         let model = made.text("modelId");
-        // Names that are too long for settings remain hostile on the pages of the model.
+        // Settings reject names that are too long, but the pages of the model still show these names.
         let order = served.client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
         let is_ordered = order.status == 201;
         assert!(is_ordered || order.status == 400, "{n}: {order:?}");

@@ -1,4 +1,4 @@
-//! Tests of the web UI: links and passwords that sign in, and sessions.
+//! Tests of signing in to the web UI by link and by password, and of sessions.
 
 use super::browser::{Browser, Page};
 use super::on_both;

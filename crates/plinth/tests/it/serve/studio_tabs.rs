@@ -1,5 +1,5 @@
-//! Several tabs of one session: a form changes only the workspace that its page shows, an older page does not undo newer
-//! edits, and pages in the background leave connections to the others.
+//! Tests of several tabs of one session: a form changes only the workspace that its page shows, an older page does not
+//! undo newer edits, and pages in the background hold no event streams.
 
 use plinth_testkit::{Form, glb_with_triangle};
 use reqwest::Method;
@@ -28,7 +28,7 @@ async fn a_form_changes_only_the_workspace_that_its_page_shows(served: Served) {
         "{}",
         page.html
     );
-    // Scripts get the same as JSON.
+    // Scripts get the same error as JSON.
     let request = |path: &str| browser.request(Method::POST, path).header("sec-fetch-site", "same-origin");
     let file = || {
         let form = Form::default().text("form_token", &old).file("file", "lamp.glb", &glb_with_triangle("lamp"));
@@ -47,12 +47,12 @@ async fn a_form_changes_only_the_workspace_that_its_page_shows(served: Served) {
     }
     let of_team = served.client(&served.installation.key(EMAIL, &["--workspace", &team]));
     assert_eq!(of_team.get("/models").await.data(), &json!([]));
-    // The button of the page leads back, and the form can be sent again.
+    // The button on the page changes back to the workspace of the form. The form can then be submitted.
     let personal = page.between("name=\"workspace\" value=\"", "\"").to_owned();
     let back = [("workspace", personal.as_str()), ("form_token", &page.form_token())];
     assert_eq!(browser.post("/workspace", &back).await.status, 303);
     assert_eq!(browser.post(&path, &[("action", "order"), ("form_token", &old)]).await.status, 303);
-    // Who is signed out is told so, instead of being led to a page that a script cannot read.
+    // A script without a session gets an error instead of a redirect to a page that it cannot read.
     assert_eq!(browser.post("/sign-out", &[("form_token", &old)]).await.status, 303);
     let request = browser.form(&path, &[]).header("sec-fetch-site", "same-origin").header("accept", "application/json");
     let answer = Page::of(request).await;
@@ -81,11 +81,11 @@ async fn an_older_page_keeps_what_others_have_changed(served: Served) {
         (&now.data()["title"], &now.data()["sku"], &now.data()["tags"]),
         (&json!("Chair"), &json!("B2"), &json!(["red, blue"]))
     );
-    // A rejected edit shows the form again, as it was sent.
+    // After a rejected edit, the form is shown again with the submitted values.
     let many = (0..25).map(|n| format!("t{n}")).collect::<Vec<_>>().join(",");
     let page = browser.send(&path, &[("title", "Mine"), ("sku", ""), ("tags", &many)]).await;
     assert!(page.status == 400 && page.shows("value=\"Mine\"") && page.shows(&many), "{}", page.html);
-    // Tags that are added at the same time are all there.
+    // If several requests add tags concurrently, no tag is lost.
     let token = browser.get("/keys").await.form_token();
     let add = |tag: &'static str| {
         let fields = [("model", id.as_str()), ("action", "tag"), ("tag", tag), ("form_token", token.as_str())];
@@ -109,7 +109,8 @@ async fn an_older_page_keeps_what_others_have_changed(served: Served) {
 
 on_both! { a_form_changes_only_the_workspace_that_its_page_shows an_older_page_keeps_what_others_have_changed }
 
-/// Counts the streams of events that a page has open, from the next time that it is shown.
+/// Script that records the event streams that the page opens from now on, and defines `hide`, which simulates that the
+/// page moves to the background or back.
 const COUNT: &str = "const Stream = window.EventSource; window.open = new Set(); \
     window.EventSource = class extends Stream { \
       constructor(address) { super(address); window.open.add(this); window.last = this; } \
@@ -136,7 +137,7 @@ async fn a_list_follows_its_renders_and_leaves_connections_to_others() {
     page.until("window.open.size === 0").await;
     page.run("window.hide(false);").await;
     page.until("window.open.size === 1").await;
-    // A stream that is opened again tells about the ended render again. The page goes on following the other one.
+    // A reopened stream reports the ended render again. The page must keep following the other render.
     served.client.post(&format!("/renders/{}/cancel", ids[0]), json!({})).await.data();
     page.until("document.querySelectorAll('.live-render').length === 1").await;
     let times = "[...document.querySelectorAll('.renders time')].every((time) => time.title.includes('UTC'))";
@@ -151,7 +152,7 @@ async fn a_list_follows_its_renders_and_leaves_connections_to_others() {
         page.run("window.isHeard = false;").await;
     }
     page.until("window.open.size === 1").await;
-    // The answer to an earlier request does not replace that to a later one.
+    // The response to an earlier request must not replace the response to a later one.
     let hold = "window.send = XMLHttpRequest.prototype.send; window.held = []; \
                 XMLHttpRequest.prototype.send = function () { window.held.push(this); }; \
                 window.release = (request) => { request.addEventListener('loadend', () => { request.isDone = true; }); \
@@ -173,7 +174,7 @@ async fn a_list_follows_its_renders_and_leaves_connections_to_others() {
     no_errors(&page).await;
 }
 
-/// Results of uploads stay, and so do chosen models and what is typed.
+/// After an upload, its result stays visible, models stay selected, and typed text stays in its fields.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn uploads_leave_the_rest_of_the_library_alone() {
     let served = Served::with_sqlite();
@@ -186,7 +187,7 @@ async fn uploads_leave_the_rest_of_the_library_alone() {
     let path = served.installation.folder.path().join("lamp.glb");
     std::fs::write(&path, glb_with_triangle("lamp")).unwrap();
     page.type_into("input[type=file]", path.to_str().unwrap()).await;
-    // The driver's own scrolling would leave the button below the header.
+    // If chromedriver scrolled to the button by itself, the header of the page would cover it.
     page.run("window.scrollTo(0, 0);").await;
     page.click(".upload button.main").await;
     page.until("document.querySelectorAll('.tile').length === 2").await;
@@ -196,7 +197,7 @@ async fn uploads_leave_the_rest_of_the_library_alone() {
     page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
     page.until("document.querySelector('#tag').value === 'oak' && document.querySelector('#search').value === 'cha'")
         .await;
-    // The Enter key adds the tag. The new tile follows its render, too.
+    // The Enter key submits the form that adds the typed tag.
     page.type_into("#tag", "\u{E007}").await;
     page.until("document.querySelector('.tags')?.textContent === 'oak'").await;
     no_errors(&page).await;

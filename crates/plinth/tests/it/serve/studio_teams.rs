@@ -63,7 +63,7 @@ async fn an_invited_colleague_orders_from_the_pool_of_the_team(served: Served) {
         Browser::new(&served.server.base).post(&sign_up, &[("email", CAROL), ("password", PASSWORD)]).await.status,
         404
     );
-    // An account that an invitation creates has no credits of its own, so that invitations create none.
+    // An account that an invitation creates has no credits. Otherwise, users could invite new accounts to get credits.
     let key = served.client(&served.installation.key(BOB, &["--workspace", team.rsplit('/').next().unwrap()]));
     let made = key.upload("chair", Some(json!({"quality": "share", "length": 2}))).await;
     assert_eq!(made.status, 201);
@@ -129,7 +129,7 @@ async fn roles_limit_what_members_may_do(served: Served) {
     for name in ["", " ", "a\nb", &"x".repeat(101)] {
         assert_eq!(ada.send(&team, &[("name", name)]).await.status, 400, "{name:?}");
     }
-    // An invitation ends when it is revoked, and when its inviter may not invite any more.
+    // An invitation becomes invalid when it is revoked, or when its sender loses the permission to invite.
     let (revoked, void) = (invite(&mut bob, &team, "viewer").await, invite(&mut bob, &team, "editor").await);
     let page = ada.get(&team).await;
     let ids: Vec<&str> = page.html.split("/invitations/").skip(1).map(|rest| &rest[..12]).collect();
@@ -142,7 +142,7 @@ async fn roles_limit_what_members_may_do(served: Served) {
     let sign_in = format!("{void}/sign-in");
     assert_eq!(dave.get(&void).await.status, 404);
     assert_eq!(dave.post(&sign_in, &[("email", BOB), ("password", PASSWORD)]).await.status, 404);
-    // Members leave and are removed at once.
+    // Members who leave or are removed lose access immediately.
     assert_eq!(carol.send(&format!("{team}/leave"), &[]).await.header("location"), "/teams");
     assert_eq!(carol.get(&team).await.status, 404);
     assert_eq!(ada.send(&format!("{of_bob}/remove"), &[]).await.status, 303);
@@ -173,7 +173,7 @@ async fn a_team_is_handed_over_to_a_member_who_accepts(served: Served) {
     let fields = [("email", "eve@example.org"), ("password", PASSWORD)];
     assert_eq!(eve.post(&format!("{newer}/sign-up"), &fields).await.status, 403);
     assert_eq!(bob.send(&newer, &[]).await.header("location"), "/");
-    // From now on Bob pays; what Ada has paid is refunded to Ada.
+    // After the transfer, Bob pays for new renders. A render that Ada has paid for is refunded to Ada.
     assert_eq!(key.upload("lamp", Some(json!({"quality": "share", "length": 3}))).await.status, 201);
     key.post(&format!("/renders/{}/cancel", before.text("renderId")), json!({})).await;
     let paid = |email: &str| served.client(&served.installation.key(email, &[]));

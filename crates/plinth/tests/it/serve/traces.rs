@@ -1,4 +1,4 @@
-//! Tests of traces: the test is the collector.
+//! Tests of OpenTelemetry traces, with a collector in the test process.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use super::on_both;
 use super::server::{Installation, Served};
 
 const TIMEOUT: Duration = Duration::from_mins(2);
-/// Trace and span of the client that orders.
+/// Trace ID and span ID that the client sends with its order.
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CLIENT: &str = "00f067aa0ba902b7";
 
@@ -81,7 +81,7 @@ async fn order(client: &Client, model: &str, settings: Value, trace_parent: &str
     Answer::to(request.header("traceparent", trace_parent).body(body)).await
 }
 
-/// Renders and packages what is queued, in another process than the one that took the orders.
+/// Renders and packages all queued orders in another process than the one that accepted them.
 async fn work_until_packaged(installation: &Installation, is_alone: bool, client: &Client, orders: &[String]) {
     if !is_alone {
         let mut worker = installation.program();
@@ -110,7 +110,7 @@ async fn one_trace_follows_an_order_from_its_request_to_its_files(served: Served
     let settings = json!({"quality": "share", "length": 0.1});
     let uploaded = served.client.upload("chair", Some(settings)).await;
     let model = uploaded.text("modelId");
-    // Both have the same frames, so one job draws both.
+    // The next two orders have the same frames, so one job renders both.
     let wanted = json!({"quality": "share", "length": 0.2});
     let ordered = order(&served.client, &model, wanted, &format!("00-{TRACE}-{CLIENT}-01")).await;
     let wanted = json!({"quality": "share", "length": 0.2, "strictCredits": true});

@@ -29,7 +29,7 @@ pub(crate) struct Chromium {
     http: reqwest::Client,
     /// URL of the session of the window.
     session: String,
-    /// Folder of its temporary files.
+    /// Folder for the temporary files of the browser.
     _folder: TempDir,
 }
 
@@ -102,7 +102,7 @@ impl Chromium {
         self.call(Method::POST, "/goog/cdp/execute", command).await;
     }
 
-    /// Shows pages as people see them who prefer `light` or `dark` colours.
+    /// Sets the preferred colour scheme of the browser to `light` or `dark`.
     pub(crate) async fn prefer(&self, colors: &str) {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": colors}]});
         let command = json!({"cmd": "Emulation.setEmulatedMedia", "params": features});
@@ -147,7 +147,7 @@ impl Chromium {
         self.mouse(&[self.move_to(selector, at).await]).await;
     }
 
-    /// Presses the button of the mouse where it is, and releases it at a point of an element.
+    /// Presses the mouse button at the current position, and releases it at a point of an element.
     pub(crate) async fn drag_to(&self, selector: &str, at: (f64, f64)) {
         let to = self.move_to(selector, at).await;
         self.mouse(&[json!({"type": "pointerDown", "button": 0}), to, json!({"type": "pointerUp", "button": 0})]).await;
@@ -204,14 +204,14 @@ impl Chromium {
         let mut stream = TcpStream::connect(host)?;
         stream.set_read_timeout(Some(END_TIMEOUT))?;
         write!(stream, "DELETE /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
-        // The answer comes when the browser has ended.
+        // The response arrives after the browser has ended.
         stream.read(&mut [0; 64]).map(drop)
     }
 }
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // Ending the session ends the browser, which SIGTERM alone sometimes leaves.
+        // The session is ended first, because SIGTERM to chromedriver sometimes leaves the browser running.
         let _ended = self.end_session();
         let pid = self.driver.id().to_string();
         let _gone = Command::new("kill").args(["-s", "TERM", &pid]).status();

@@ -109,7 +109,7 @@ async fn a_replay_does_not_need_the_model(served: Served) {
     let made = client.upload("chair", None).await;
     let (model, path) = (made.text("modelId"), format!("/models/{}", made.text("modelId")));
     let settings = json!({"quality": "share", "length": 1});
-    // The render is created ten minutes ago, so that only the key can replay it.
+    // The first render is ten minutes old, so only the key can make the next request a replay.
     let earlier = Backstage::ago(&served, MINUTE * 10).await.order(&model, &settings, Some("k")).await;
     let first = order(client, &model, &settings, Some("k")).await;
     assert_eq!((first.status, first.text("id"), &first.data()["deduped"]), (200, earlier, &json!(true)));

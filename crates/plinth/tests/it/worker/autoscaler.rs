@@ -1,4 +1,4 @@
-//! Tests, on the real tables, the query by which the autoscaler of the Helm chart counts the work of a pool.
+//! Tests of the query with which the autoscaler of the Helm chart counts the work of a pool, on the real tables.
 
 use std::process::Command;
 

@@ -181,7 +181,7 @@ impl Deployment {
         caller(&self.service, email).await
     }
 
-    /// Uploads a model with one triangle to another account, and returns its identifier.
+    /// Uploads a model with one triangle as `caller`, and returns its identifier.
     pub(crate) async fn upload_of(&self, caller: &Caller, name: &str) -> String {
         let mut file = self.service.incoming_model(caller, None).await.unwrap();
         file.write(&glb_with_triangle(name)).await.unwrap();
@@ -209,7 +209,7 @@ impl Deployment {
             environment: child_environment(std::env::vars_os()),
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
-            // Jobs may read every folder, because ffmpeg and its libraries may be anywhere.
+            // Jobs may read the folder of ffmpeg, which can be anywhere.
             fence: FenceOptions {
                 readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
                 ..FenceOptions::default()
@@ -246,7 +246,7 @@ impl Deployment {
         path
     }
 
-    /// Returns the options of a worker whose tasks of renders are read by [`Self::render_tasks`].
+    /// Returns the options of a worker that logs its render tasks for [`Self::render_tasks`].
     pub(crate) fn options_that_log_tasks(&self) -> WorkerOptions {
         let log = self.folder.path().join("tasks");
         // Further tasks of a reused process are lines of its standard input.
@@ -255,7 +255,7 @@ impl Deployment {
         self.options_with(&lines.replace("LOG", log.to_str().unwrap()))
     }
 
-    /// Returns the tasks of renders that a worker has given to its processes.
+    /// Returns the render tasks that a worker has given to its processes.
     pub(crate) fn render_tasks(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.folder.path().join("tasks")).unwrap();
         let tasks = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -178,7 +178,7 @@ async fn a_render_is_stored_once_the_store_works_again() {
     let obstacle = deployment.folder.path().join("objects/renders");
     std::fs::write(&obstacle, b"where a folder should be").unwrap();
     let drawn = deployment.folder.path().join("drawn");
-    // The process may stay after its render.
+    // The process may stay alive after its render, so the script reads its output line by line.
     let note =
         r#""$@" | while read -r line; do case "$line" in *'"rendered"'*) touch DRAWN;; esac; echo "$line"; done"#;
     let note = note.replace("DRAWN", drawn.to_str().unwrap());

@@ -57,7 +57,7 @@ async fn without_a_fence_the_attacks_succeed() {
     }
 }
 
-/// Uploads a model, whose check is replaced by attacks. The message of the rejection lists the successful attacks.
+/// Uploads a model whose check is replaced by attacks. The message of the rejection lists the successful attacks.
 async fn attacked_by_check(fence: FenceOptions) -> String {
     let programs = TempDir::new().unwrap();
     let program = programs.path().join("program");

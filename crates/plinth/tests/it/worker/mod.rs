@@ -1,4 +1,4 @@
-//! Tests of the worker: complete renders, and failures.
+//! Tests of the worker.
 
 /// Declares tests for a worker in the process of the server (`here`) and for workers in another process. A test is an async
 /// function whose arguments are the deployment and whether the worker is in another process.

@@ -1,4 +1,4 @@
-//! An idle worker in another process, which PostgreSQL notifies of queued renders.
+//! Tests of an idle worker in another process, which PostgreSQL notifies of queued renders.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use tokio::time::{sleep, timeout};
 use super::deployment::{Deployment, TIMEOUT, tiny};
 use super::pools::Process;
 
-/// Far shorter than the interval at which a worker polls PostgreSQL, which is at least 22 s.
+/// Maximum wait for a notified worker. It is far shorter than the polling interval for PostgreSQL, at least 22 s.
 const SOON: Duration = Duration::from_secs(5);
 
-/// Runs a statement and returns its only number.
+/// Runs a statement whose result is a single number, and returns this number.
 fn ask(deployment: &Deployment, sql: &str) -> usize {
     let mut psql = Command::new(postgres().join("psql"));
     psql.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", deployment.database.address(), "-c", sql]);
@@ -22,7 +22,7 @@ fn ask(deployment: &Deployment, sql: &str) -> usize {
     String::from_utf8_lossy(&done.stdout).trim().parse().unwrap()
 }
 
-/// Orders a render, and returns how long it waited for the worker. The worker has nothing to do afterwards.
+/// Orders a render and waits until the worker is idle again. Returns how long the render waited for the worker.
 async fn wait_of_order(deployment: &Deployment, name: &str) -> Duration {
     let id = deployment.upload_and_render(name, tiny()).await;
     let ordered = Instant::now();

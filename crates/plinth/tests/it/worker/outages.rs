@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::deployment::{Deployment, Worker, tiny};
 
-/// A lease lasts three seconds.
+/// Duration of an outage, which is longer than a lease of three seconds.
 const OUTAGE: Duration = Duration::from_secs(6);
 
 /// A worker with a job that has started.
@@ -67,7 +67,7 @@ async fn a_job_continues_while_the_database_does_not_respond() {
 async fn a_job_is_cancelled_when_the_database_does_not_respond_for_too_long() {
     let deployment = Deployment::new().await;
     let Running { worker, process, .. } = start(&deployment, Duration::from_secs(1), 600).await;
-    // A transaction ends by itself after some time, so the job must end before.
+    // The job must end before the transaction reaches its time limit.
     let gone = async move {
         while process.exists() {
             sleep(Duration::from_millis(50)).await;

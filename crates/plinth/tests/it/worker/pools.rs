@@ -1,4 +1,4 @@
-//! Tests of workers of pools: the renders that they take, their end when they are idle, and their health checks.
+//! Tests of workers of pools: the renders that they take, their exit when they are idle, and their health checks.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};

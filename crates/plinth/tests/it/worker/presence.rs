@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT};
 
-/// Waits until the only worker that is listed fits.
+/// Waits until exactly one worker is listed and `is_expected` holds for it.
 async fn wait_for(deployment: &Deployment, is_expected: impl Fn(&WorkerView) -> bool) -> WorkerView {
     let waiting = async {
         loop {

@@ -73,7 +73,7 @@ async fn a_preview_leaves_the_processors_to_a_render() {
 async fn previews_rest_as_long_as_they_draw_while_a_render_is_drawn() {
     let deployment = Deployment::new().await;
     let (model, render) = deployment.upload("chair", Some(endless())).await;
-    // A preview that takes 50 ms. It notes when it begins and ends, in nanoseconds.
+    // The job takes 50 ms for each preview, and logs when it begins and ends, in nanoseconds.
     let times = deployment.folder.path().join("times");
     let job = format!(
         "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\

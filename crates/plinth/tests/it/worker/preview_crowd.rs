@@ -1,4 +1,4 @@
-//! Many people who ask one worker for previews. The jobs are scripts, which load and draw by waiting.
+//! Tests of a worker that many users ask for previews. The jobs are scripts that sleep instead of loading and drawing.
 
 use std::sync::Mutex;
 
@@ -15,8 +15,8 @@ use super::previews::{server, tiny_draft};
 const PEOPLE: usize = 10;
 const PICTURES: usize = 6;
 
-/// Returns options of a worker whose preview processes take 0.4 s to load a model and 0.02 s to draw a picture. Each adds a
-/// line to the file `loads`, and has this much memory.
+/// Returns options of a worker whose preview processes take 0.4 s to load a model and 0.02 s to draw a picture. Each
+/// process adds a line to the file `loads`, and uses `memory_mb` MB of memory.
 fn options(deployment: &Deployment, memory_mb: u32) -> WorkerOptions {
     let job = format!(
         "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
@@ -40,8 +40,8 @@ async fn draw(service: &Service, caller: &Caller, model: &str, picture: usize) {
     timeout(TIMEOUT, service.preview(caller, model, preview)).await.unwrap().unwrap();
 }
 
-/// Lets people with models of their own ask for pictures, each for one after the other. Returns whose pictures were drawn, in
-/// their order.
+/// Simulates users who ask for pictures at the same time. Each user asks for pictures of one model, one after another.
+/// Returns the user of each picture, in the order in which the pictures were drawn.
 async fn crowd(deployment: &Deployment, service: &Service, people: usize) -> Vec<usize> {
     let mut callers = Vec::new();
     for n in 0..people {
@@ -60,7 +60,8 @@ async fn crowd(deployment: &Deployment, service: &Service, people: usize) -> Vec
     drawn.into_inner().unwrap()
 }
 
-/// Starts a worker, in the process of the server or like another process, and returns the service that asks it.
+/// Starts a worker, and returns the service that asks it for previews. If `is_elsewhere`, this is a second service, as
+/// if the worker ran in another process.
 async fn with_worker(deployment: &Deployment, is_elsewhere: bool, options: WorkerOptions) -> Service {
     // The worker ends with the test.
     let _worker = deployment.start_worker(options);
@@ -81,14 +82,14 @@ async fn ten_people_are_served_evenly(deployment: Deployment, is_elsewhere: bool
 
 async fn a_model_stays_for_some_pictures_if_loading_it_ended_another(deployment: Deployment, is_elsewhere: bool) {
     const FEW: usize = 4;
-    // Two models have more than a quarter of the memory of a job.
+    // Two loaded models use more than a quarter of a job's memory limit.
     let options = WorkerOptions { memory_bytes: 1 << 30, ..options(&deployment, 150) };
     let service = with_worker(&deployment, is_elsewhere, options).await;
     let drawn = crowd(&deployment, &service, FEW).await;
     let loads = loads(&deployment) - 1;
     assert!((FEW..=FEW * PICTURES / 2).contains(&loads), "{loads} loads: {drawn:?}");
-    // A turn lasts as long as loading, in which some twenty pictures can be drawn, so people are served one after the other,
-    // but nobody twice before all others.
+    // The turn of a user lasts as long as loading a model, in which about twenty pictures can be drawn. So users are
+    // served one after the other, and no user gets a second turn before all others had one.
     let firsts: Vec<usize> = (0..FEW).filter_map(|person| drawn.iter().position(|of| *of == person)).collect();
     assert!(firsts.iter().all(|first| *first <= (FEW - 1) * PICTURES), "{drawn:?}");
 }

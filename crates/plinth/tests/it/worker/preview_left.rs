@@ -1,4 +1,5 @@
-//! Previews whose clients leave, and the worker time that previews are charged. The jobs are scripts, which load by waiting.
+//! Tests of previews whose clients disconnect, and of the worker time that accounts are charged for previews. The jobs
+//! are scripts, which sleep instead of loading a model.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,10 +16,10 @@ use tokio::time::{sleep, timeout};
 use super::deployment::{Deployment, TIMEOUT, Worker};
 use super::previews::{server, tiny_draft};
 
-/// Half of the time limit of a frame.
+/// Maximum wait for the end of a process. It is half of the time limit of a frame.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A worker that draws only previews, and a service that asks it.
+/// A worker that draws only previews, and a service that asks it for previews.
 struct Asked {
     deployment: Deployment,
     service: Service,
@@ -26,8 +27,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Starts a worker, in the process of the server or like another process, and waits until it has drawn a preview. Further
-    /// preview processes load their models with one of the commands `loads` each.
+    /// Starts a worker, and waits until it has drawn a preview. If `is_elsewhere`, the service acts as another process.
+    /// Each further preview process runs the next command of `loads` instead of loading a model.
     async fn new(deployment: Deployment, is_elsewhere: bool, loads: &[&str]) -> Self {
         let cases: Vec<String> = loads.iter().enumerate().map(|(n, load)| format!("{}) {load};;", n + 2)).collect();
         let cases = cases.join(" ");

@@ -1,4 +1,4 @@
-//! Previews that other processes have requested: compromised jobs, a worker that stops, and a full disk.
+//! Tests of previews that other processes have requested, with compromised jobs, a stopping worker, and a full disk.
 
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,8 @@ async fn is_leased(service: &Service) -> bool {
     previews::is_any_leased(&mut conn, now).await.unwrap()
 }
 
-/// A job that answers each request as if it had drawn a picture, after a command has made the file `"$file"`.
+/// Returns the script of a job. For each request, it runs the next command of `makes`, which creates `"$file"`, and
+/// then reports that it has drawn a picture.
 fn job_that(makes: &[&str]) -> String {
     let cases: Vec<String> = makes.iter().enumerate().map(|(n, command)| format!("{n}) {command};;")).collect();
     let cases = cases.join(" ");
@@ -86,7 +87,7 @@ async fn a_worker_that_stops_leaves_its_preview_to_another(deployment: Deploymen
             sleep(Duration::from_millis(20)).await;
         }
         first.stop().await;
-        // Like another process, it has a service of its own.
+        // The second worker has a service of its own, as in another process.
         Worker::start(self::server(&deployment).await, deployment.options())
     };
     let (drawn, second) = tokio::join!(ask(&deployment, &server, &model, 1.5), stopping);
@@ -95,7 +96,7 @@ async fn a_worker_that_stops_leaves_its_preview_to_another(deployment: Deploymen
     second.stop().await;
 }
 
-/// Returns the processor time that the processes of a deployment have used, in ticks of the clock.
+/// Returns the processor time that the processes of a deployment have used, in clock ticks.
 fn processor_ticks(deployment: &Deployment) -> u64 {
     let of = |id: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
@@ -112,7 +113,7 @@ async fn an_idle_preview_uses_no_processor_time_and_ends() {
     let deployment = Deployment::in_real_time().await;
     let (model, _render) = deployment.upload("chair", None).await;
     let server = server(&deployment).await;
-    // The free preview of the upload is drawn by another process, so no worker may take it.
+    // The worker takes only requested previews, because the free preview of the upload would start another process.
     let options = WorkerOptions { preview_idle: IDLE, takes: "preview".parse().unwrap(), ..deployment.options() };
     let worker = deployment.start_worker(options);
     for zoom in [1.0, 1.5] {
@@ -169,7 +170,7 @@ async fn ends_after_a_picture(command: &str) {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    // An idle process that behaves well stays for longer.
+    // An idle process that keeps its limits stays alive for longer.
     let ended = timeout(TIMEOUT / 4, ending).await;
     assert!(ended.is_ok(), "the worker does not end a job that runs {command}");
     worker.stop().await;

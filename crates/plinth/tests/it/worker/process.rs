@@ -184,7 +184,7 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     assert!(line("Max data size").contains(" 8589934592 "), "{limits}");
     assert_eq!(about("oom_score_adj").trim(), "1000");
     assert_eq!(niceness(&job.to_string()), niceness("self") + 5, "renders leave the processors to the server");
-    // A kernel without this feature has no such file.
+    // A kernel without autogroup scheduling has no such file.
     if let Ok(group) = std::fs::read_to_string(format!("/proc/{job}/autogroup")) {
         let expected = format!("nice {}", niceness("self") + 5);
         assert!(group.trim_end().ends_with(&expected), "the group of the job's session, too: {group}");

@@ -91,7 +91,7 @@ async fn a_stopping_worker_finishes_renders_within_the_grace_period() {
     assert_eq!(deployment.render(&id).await.status, RenderStatus::Done);
 }
 
-/// The model of a preview cannot be read, as from a store that does not respond.
+/// Reading the preview's model blocks, as if the store did not respond.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopping_worker_ends_previews_while_renders_have_their_grace_period() {
     const GRACE: Duration = Duration::from_secs(8);
@@ -117,7 +117,7 @@ async fn a_stopping_worker_ends_previews_while_renders_have_their_grace_period()
     timeout(TIMEOUT, stopping).await.expect("the worker stops").unwrap();
     assert!(begin.elapsed() >= GRACE, "the render had its time: {:?}", begin.elapsed());
     assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
-    // The thread that waits for the writer of the file ends.
+    // Opening the FIFO for writing ends the thread that waits for a writer.
     drop(File::options().read(true).write(true).open(file).unwrap());
 }
 

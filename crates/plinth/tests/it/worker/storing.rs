@@ -19,7 +19,7 @@ fn obstruct(deployment: &Deployment, id: &str) -> PathBuf {
     obstacle
 }
 
-/// Returns whether all files of a render are written, and it is not finished.
+/// Returns whether all files of a render are written, but the render is not finished.
 fn is_being_stored(render: &Render) -> bool {
     render.status == RenderStatus::VideoProcessing && render.progress.is_some_and(|progress| progress > 0.94)
 }
@@ -43,7 +43,7 @@ async fn the_next_render_is_drawn_while_files_are_stored_and_both_leases_are_ren
     let worker = deployment.start_worker(deployment.options());
     deployment.wait_until(&ids[1], |render| render.status == RenderStatus::Done).await;
     assert!(is_being_stored(&deployment.render(&ids[0]).await));
-    // A lease of three seconds would expire without its renewals, one each second.
+    // The leases of three seconds would expire if the worker did not renew them each second.
     for _second in 0..4 {
         sleep(Duration::from_millis(1500)).await;
         deployment.advance_ms(1500);

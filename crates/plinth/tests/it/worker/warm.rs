@@ -1,4 +1,4 @@
-//! Tests of processes that stay for the next render of their model.
+//! Tests of job processes that stay alive for the next render of the same model.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use tokio::time::{sleep, timeout};
 use super::deployment::{Deployment, TIMEOUT, tiny};
 use crate::processes_in;
 
-/// Returns the options of a worker that counts the processes that stay. `lines` are executed before such a process.
+/// Returns the options of a worker that counts the processes that stay alive after a render. Each of them first runs
+/// `lines`.
 fn counting(deployment: &Deployment, lines: &str) -> WorkerOptions {
     let count = deployment.folder.path().join("starts");
     deployment.options_with(&format!(
@@ -77,7 +78,7 @@ async fn a_render_whose_warm_process_fails_is_drawn_by_a_new_one() {
 async fn a_process_that_does_not_read_its_next_render_is_ended_at_the_time_limit() {
     let deployment = Deployment::new().await;
     let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
-    // More than fits into a pipe that nobody reads.
+    // These settings do not fit into the buffer of a pipe that nobody reads.
     let names: Vec<String> = (0..512).map(|n| format!("{n:0>256}")).collect();
     let large = json!({"quality": "share", "length": 0.04, "hiddenMeshNames": names});
     let second = deployment.render_again(&chair, large, "second").await;
@@ -117,7 +118,7 @@ async fn a_process_that_needs_much_memory_does_not_stay() {
     let deployment = Deployment::new().await;
     let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
     let second = deployment.render_again(&chair, turned(90), "second").await;
-    // A quarter of it is less than any process of a renderer needs.
+    // A quarter of this memory limit is less than any render process needs.
     let options = WorkerOptions { memory_bytes: 400 << 20, ..counting(&deployment, "") };
     let worker = deployment.start_worker(options);
     assert_done(&deployment, &[first, second]).await;

@@ -135,7 +135,7 @@ impl Traffic {
 /// Uploads a file and creates a render. The file is a texture or, in some of the first [`ORDERS`] requests, a model. If
 /// `number` is at least [`ORDERS`], cancels and deletes the render.
 async fn one(client: &Client, model: &str, number: usize) -> reqwest::Result<()> {
-    // A worker draws a free video of each model, so there are few.
+    // A worker renders a free preview of each new model, so only a few requests upload a model.
     let (path, form) = if number < ORDERS && number.is_multiple_of(4) {
         ("/models", Form::default().file("file", "a.glb", &glb_with_triangle(&format!("traffic {number}"))))
     } else {

@@ -1,4 +1,4 @@
-//! The invariants that are checked at the end of a round.
+//! Checks the invariants of the service at the end of a round of the crash tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::clients::Clients;
 use super::requests::{BROKEN, NO_OVERLAY, Responses, picture};
 
-/// Totals of a round.
+/// Numbers of renders by their result, and the credits that were charged and refunded in a round.
 #[derive(Debug, Default)]
 pub(in crate::serve) struct Sums {
     done: usize,
@@ -30,7 +30,7 @@ impl fmt::Display for Sums {
     }
 }
 
-/// What a round leaves behind.
+/// Database, objects and log that remain at the end of a round.
 pub(in crate::serve) struct Remains {
     /// URL of the database.
     pub(in crate::serve) database: String,
@@ -67,7 +67,8 @@ pub(in crate::serve) async fn all(
     sums
 }
 
-/// Asserts that the log contains no panics, and no messages which only a report without a lease causes.
+/// Asserts that the log contains no panics, and no messages that appear only if a worker reports on a job without
+/// holding its lease.
 fn log(log: &str) {
     for message in ["in the state '", "in the packaging state '", "panicked"] {
         assert_eq!(log.lines().find(|line| line.contains(message)), None, "in the log");
@@ -164,7 +165,7 @@ fn must_refund(render: &Value) -> bool {
             assert_eq!(settings["bgImageId"], NO_OVERLAY, "{render}");
             true
         }
-        // A disk that is full only while a job writes to it.
+        // The disk of a worker may become full while a job writes to it.
         (_, Some("encode_failed")) => {
             assert!(text(render, "errorMessage").starts_with("the disk of the render node is full"), "{render}");
             true
@@ -239,7 +240,8 @@ async fn rows(remains: &Remains, known: &BTreeMap<&str, &Value>) {
     db.close().await;
 }
 
-/// Returns whether a row references an object: as the file of a model, or as a file of a render's current attempt.
+/// Returns whether a row references an object, either as the file of a model or as a file of a render's current
+/// attempt.
 async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>) -> bool {
     let parts: Vec<&str> = object.split('/').collect();
     match parts[..] {

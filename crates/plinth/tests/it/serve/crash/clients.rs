@@ -11,9 +11,9 @@ use tokio::time::sleep;
 pub(in crate::serve) const TIMEOUT: Duration = Duration::from_mins(10);
 pub(in crate::serve) const PAUSE: Duration = Duration::from_millis(50);
 
-/// Clients of a service whose servers may be away.
+/// Clients of a service whose servers may be unavailable.
 pub(in crate::serve) trait Clients: Sync {
-    /// Returns a client of a server that runs.
+    /// Returns a client of one of the servers.
     fn client(&self) -> Client;
 
     fn log(&self) -> String;
@@ -61,7 +61,7 @@ fn has_ended(render: &Value) -> bool {
     is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
 }
 
-/// Reads the response; `None` if the connection broke before the end of the response.
+/// Reads a response. Returns `None` if the connection was closed before the response was complete.
 pub(in crate::serve) async fn whole_answer(response: reqwest::Response) -> Option<Answer> {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let body = response.bytes().await.ok()?;

@@ -16,9 +16,9 @@ use crate::processes_in;
 use crate::serve::server::{EMAIL, Installation, Server};
 
 pub(super) const WORKERS: usize = 2;
-/// Lease time in seconds. It is the shortest time that a busy machine can keep.
+/// Lease time in seconds. With a shorter time, leases would expire on a busy machine.
 pub(super) const LEASE_SECS: u64 = 2;
-/// Credits of the account: more than all renders of a round cost.
+/// Credits that are granted to the account. They suffice for all renders of a round.
 pub(super) const CREDITS: i64 = 1_000_000;
 
 pub(super) struct Deployment {
@@ -121,7 +121,7 @@ impl Deployment {
         Uploaded { id: answer.text("modelId"), preview: answer.text("renderId") }
     }
 
-    /// Returns what the checks read.
+    /// Returns the database, objects and log for the checks at the end of a round.
     pub(super) fn remains(&self) -> Remains {
         Remains {
             database: self.installation.database(),

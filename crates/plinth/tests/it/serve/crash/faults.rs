@@ -1,4 +1,4 @@
-//! Strikes of a round: they kill, stop or suspend processes.
+//! Injects faults into a deployment: kills, stops or suspends its processes, and restarts its database.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,13 +43,13 @@ impl fmt::Display for FaultCounts {
 }
 
 impl Faults {
-    /// Creates the faults for this number of orders, and the pace of the orders.
+    /// Returns the faults for this number of orders, and the [`Pace`] that delays the orders.
     pub(super) fn for_orders(orders: usize) -> (Self, Pace) {
         let (begun, pace) = pace(ORDERS_PER_FAULT);
         (Self { times: orders.div_ceil(ORDERS_PER_FAULT), begun }, pace)
     }
 
-    /// Executes the faults. All processes run again when this returns.
+    /// Injects the faults. All processes run again when this returns.
     pub(super) async fn inject(self, deployment: Arc<Deployment>, mut random: fastrand::Rng) -> FaultCounts {
         let mut counts = FaultCounts::default();
         for _strike in 0..self.times {

@@ -2,12 +2,13 @@
 //! renders. Afterwards, invariants are checked: nothing was lost, and nothing was done twice.
 //!
 //! The checks find these faults: a refund that is missing, is made twice or is not due; a charge without a render; a
-//! render that was accepted and is lost; two renders for one order; a report of a worker without a lease; an object
-//! that is referenced and missing, or unreferenced and never deleted; a job that outlives its worker; a wrong counter
-//! of a workspace.
+//! render that was accepted and is lost; two renders for one request; a worker that reports on a job without a lease;
+//! an object that is referenced and missing, or unreferenced and never deleted; a job that outlives its worker; a
+//! wrong counter of a workspace.
 //!
 //! The tests run two short rounds on each database. `make crash` runs long rounds. `CRASH_ROUNDS` sets the number of
-//! rounds, `CRASH_ORDERS` their length, and `CRASH_SEED` the first random seed. Each round prints its seed.
+//! rounds, `CRASH_ORDERS` the number of requests per round, and `CRASH_SEED` the first random seed. Each round prints
+//! its seed.
 #![expect(clippy::print_stdout, reason = "a round says how to run it again")]
 
 pub(super) mod check;

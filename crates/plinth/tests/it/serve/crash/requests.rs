@@ -16,8 +16,7 @@ const AT_ONCE: usize = 6;
 const BATCH: usize = 3;
 /// Number of models that clients upload repeatedly.
 const MODELS: usize = 8;
-/// Number of consecutive orders with the same picture. They are rendered once if they are in the queue at the same
-/// time.
+/// Number of consecutive orders with the same picture. One job renders those that are in the queue at the same time.
 const LIKE: usize = 4;
 /// Value of `animation` that marks renders of a model that cannot be drawn.
 pub(in crate::serve) const BROKEN: &str = "broken";

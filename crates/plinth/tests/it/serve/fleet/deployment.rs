@@ -17,19 +17,20 @@ use crate::serve::crash::check::Remains;
 use crate::serve::crash::clients::{Clients, PAUSE, TIMEOUT, whole_answer};
 use crate::serve::server::EMAIL;
 
-/// Lease time in seconds. It is the shortest time that a busy machine can keep.
+/// Lease time in seconds. With a shorter lease, a worker on a busy machine might not renew it in time.
 pub(super) const LEASE_SECS: u64 = 4;
-/// Credits of the account: more than all renders cost.
+/// Credits of the account. All renders together cost less.
 const CREDITS: i64 = 1_000_000;
-/// Time after which a client sends a request again.
+/// Timeout of a request. After it, the client sends the request again.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time between two readiness checks of a server by the load balancer.
 const BETWEEN_CHECKS: Duration = Duration::from_millis(250);
-/// PostgreSQL's defaults of what other tests lower. A server that crashes must not lose what it has committed.
+/// Settings with their PostgreSQL defaults, which other tests override. A database that crashes must not lose committed
+/// transactions.
 const DATABASE_SETTINGS: [&str; 2] = ["max_connections=100", "synchronous_commit=on"];
 const STORE_PORT: u16 = 9000;
 
-/// The deployment. It plays the load balancer, too.
+/// A deployment on several hosts. It also acts as the load balancer of the servers.
 pub(super) struct Fleet {
     pub(super) nodes: Vec<Node>,
     pub(super) database: Postgres,
@@ -39,15 +40,15 @@ pub(super) struct Fleet {
     /// Whether each of `nodes` is ready for requests; always false for workers.
     ready: Vec<AtomicBool>,
     next: AtomicUsize,
-    /// Descriptions of responses with an error status of the server, and of lost responses.
+    /// Descriptions of responses with a 5xx status, and of requests without a complete response.
     pub(super) failed: Mutex<Vec<String>>,
     /// Number of refused connections.
     pub(super) refused: AtomicUsize,
     /// Messages about processes that ended by themselves.
     pub(super) ended: Mutex<Vec<String>>,
-    /// Held during strikes on the database.
+    /// Locked while a fault is injected into the database.
     pub(super) database_strike: tokio::sync::Mutex<()>,
-    /// Held during strikes on the store.
+    /// Locked while a fault is injected into the store.
     pub(super) store_strike: tokio::sync::Mutex<()>,
     s3: S3Server,
     folder: TempDir,
@@ -55,14 +56,14 @@ pub(super) struct Fleet {
     _network: Network,
 }
 
-/// The hosts that are no nodes.
+/// The hosts on which neither servers nor workers run.
 pub(super) struct Hosts {
     pub(super) database: Host,
     pub(super) store: Host,
     pub(super) clients: Host,
 }
 
-/// How a fleet is built.
+/// Configuration of a fleet.
 pub(super) struct Plan<'a> {
     pub(super) servers: usize,
     /// Additional arguments of servers.
@@ -178,14 +179,14 @@ impl Fleet {
         format!("http://{}:{PORT}", self.nodes[number].host.address())
     }
 
-    /// Whether a node says that it takes no work.
+    /// Returns whether the readiness endpoint of a node responds with 503.
     pub(super) async fn is_draining(&self, node: &Node) -> bool {
         let url = format!("http://{}:{PORT}/readyz", node.host.address());
         let response = timeout(BETWEEN_CHECKS * 4, self.client.http.get(&url).send()).await;
         response.is_ok_and(|sent| sent.is_ok_and(|sent| sent.status() == StatusCode::SERVICE_UNAVAILABLE))
     }
 
-    /// Returns the number of a server that is ready, in turns; of any server if none is ready.
+    /// Returns the index of a server in round-robin order. Skips servers that are not ready, unless none is ready.
     fn choose(&self) -> usize {
         let servers: Vec<usize> = (0..self.nodes.len()).filter(|number| self.nodes[*number].is_server()).collect();
         let ready = servers.iter().copied().filter(|number| self.ready[*number].load(Ordering::SeqCst));
@@ -204,8 +205,8 @@ impl Fleet {
         }
     }
 
-    /// Sends a request once. Returns `None` if there is no whole response. Counts failures, except refused connections:
-    /// the service has not seen these requests, so that a load balancer sends them to another server.
+    /// Sends a request once. Returns `None` if there is no complete response. A refused connection is not a failure,
+    /// because the service has not received the request, and a load balancer would send it to another server.
     async fn try_once(&self, request: reqwest::RequestBuilder) -> Option<Answer> {
         let sent = request.send().await;
         if sent.as_ref().is_err_and(reqwest::Error::is_connect) {
@@ -231,7 +232,7 @@ impl Fleet {
         }
     }
 
-    /// Returns what the checks read.
+    /// Returns the database, objects, log and granted credits for the checks of the crash tests.
     pub(super) fn remains(&self) -> Remains {
         let objects = self.s3.folder().join(self.s3.bucket()).join("some/where");
         Remains { database: self.database.address(), objects, log: self.log(), granted: CREDITS }

@@ -1,4 +1,4 @@
-//! A node whose worker is told to stop while it works, as before the node is taken away for maintenance.
+//! Drains a node, as before its maintenance: stops a worker with SIGTERM while it has jobs.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -11,13 +11,13 @@ use super::node::Node;
 use crate::serve::crash::clients::{Clients as _, PAUSE, TIMEOUT};
 use crate::worker::autoscaler::select;
 
-/// Drains a worker that has a job, and checks that it finishes what it has, claims nothing more, and ends successfully. Returns
+/// Drains a worker that has jobs. Asserts that it finishes them, claims no other jobs, and exits successfully. Returns
 /// the number of its jobs.
 pub(super) async fn drain(fleet: &Fleet) -> usize {
     let begin = Instant::now();
     loop {
         for node in fleet.workers() {
-            // Neither the autoscaler nor a strike touches the node meanwhile.
+            // The lock keeps the autoscaler and injected faults away from the node.
             let Ok(_draining) = node.strike.try_lock() else { continue };
             if node.is_running() && !leases(fleet, node).is_empty() {
                 let jobs = finish(fleet, node).await;
@@ -31,7 +31,8 @@ pub(super) async fn drain(fleet: &Fleet) -> usize {
     }
 }
 
-/// Stops a worker. Returns the number of jobs that it had when it stopped claiming: none, if they had ended before.
+/// Stops a worker. Returns the number of jobs that it still had after it stopped claiming. This is zero if they had
+/// already ended.
 async fn finish(fleet: &Fleet, node: &Node) -> usize {
     node.signal("TERM");
     let begin = Instant::now();
@@ -39,7 +40,7 @@ async fn finish(fleet: &Fleet, node: &Node) -> usize {
         assert!(begin.elapsed() < TIMEOUT, "a worker that was told to stop takes work\n{}", fleet.log());
         sleep(PAUSE).await;
     }
-    // A claim may have been on its way.
+    // A claim that was already in progress may still succeed.
     sleep(PAUSE * 4).await;
     let held = leases(fleet, node);
     while !node.has_ended() {
@@ -61,7 +62,7 @@ async fn finish(fleet: &Fleet, node: &Node) -> usize {
     held.len()
 }
 
-/// Returns the renders that a worker has leased, each with what it does with it.
+/// Returns the IDs of the renders that a worker has leased, each with the kind of its job, `render` or `package`.
 fn leases(fleet: &Fleet, node: &Node) -> BTreeSet<String> {
     let kind = "CASE status WHEN 'done' THEN 'package' ELSE 'render' END";
     let of = format!("lease_token IS NOT NULL AND worker = '{}'", node.host.name());

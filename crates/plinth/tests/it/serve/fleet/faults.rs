@@ -113,7 +113,7 @@ async fn round(seed: u64, strikes: usize, is_long_run: bool) -> Counts {
     counts
 }
 
-/// Executes all strikes of a round, several at the same time.
+/// Injects all faults of a round, [`AT_ONCE`] of them at the same time.
 async fn strike_all(
     fleet: Arc<Fleet>,
     strikes: usize,

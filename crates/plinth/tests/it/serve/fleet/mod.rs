@@ -1,11 +1,14 @@
-//! Tests of a fleet: servers, workers, a database and a store on hosts of their own, which are network namespaces. `make
-//! faults` runs them, because they need root.
+//! Tests of a deployment on several hosts: servers, workers, a database and a store. Each host is a network namespace,
+//! so the tests need root. `make faults` runs them.
 //!
-//! `FAULT_STRIKES` sets the strikes of a round, `FAULT_HOURS` for how long rounds are repeated (with strikes that last for
-//! minutes, one of `FAULT_LONG_ONES`), `FAULT_SEED` the first random seed. `FLEET_ORDERS` sets the orders that a scaled fleet
-//! gets, at least 20; with fewer than the default, its pools need not be scaled out to all their workers. `FLEET_PROGRAM` is the
-//! program that the fleet runs, such as the one of a package, `FLEET_PREVIOUS` the one of an older version, which its servers are
-//! upgraded from.
+//! These environment variables configure the tests:
+//! - `FAULT_STRIKES` is the number of faults per round, and `FAULT_SEED` is the random seed of the first round.
+//! - `FAULT_HOURS` is the time for which rounds are repeated. In such a long run, one of `FAULT_LONG_ONES` faults lasts
+//!   longer than a minute.
+//! - `FLEET_ORDERS` is the number of orders in the test of scaling, at least 20. If it is less than the default, the
+//!   pools need not reach their maximum numbers of workers.
+//! - `FLEET_PROGRAM` is the program that the tests run, such as the one of a package. `FLEET_PREVIOUS` is the program
+//!   of an older version, from which the servers are upgraded.
 #![expect(clippy::print_stdout, clippy::unreachable, reason = "a run says what it does")]
 
 use std::path::PathBuf;

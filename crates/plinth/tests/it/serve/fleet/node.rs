@@ -23,12 +23,12 @@ pub(super) struct Node {
     folder: PathBuf,
     program: Mutex<PathBuf>,
     process: Mutex<Option<Child>>,
-    /// Held during a strike, so that each node suffers one strike at a time.
+    /// Held while a fault is injected, so that each node suffers one fault at a time.
     pub(super) strike: tokio::sync::Mutex<()>,
 }
 
 impl Node {
-    /// Creates a node without a process. The arguments are those of the program.
+    /// Creates a node without starting its process. `args` are the arguments of the program.
     pub(super) fn new(host: Host, folder: &Path, args: &[&str], variables: &[(String, String)]) -> Self {
         let folder = folder.join(host.name());
         std::fs::create_dir_all(folder.join("disk")).unwrap();
@@ -66,14 +66,14 @@ impl Node {
         command.env("PLINTH_FFMPEG", ffmpeg()).env("PLINTH_CACHE_MB", "0");
         command.env("PLINTH_DATA_DIR", self.disk().join("data")).env("PLINTH_WORKER_DIR", self.disk().join("work"));
         command.env("TMPDIR", self.disk().join("tmp"));
-        // The default is larger than the disk.
+        // The default reserve is larger than the disk.
         command.env("PLINTH_DISK_RESERVE_MB", "100");
         command.env("LD_PRELOAD", clock_library()).env("FAKETIME_TIMESTAMP_FILE", self.clock_file());
         command.env("FAKETIME_CACHE_DURATION", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         *self.process() = Some(command.spawn().unwrap());
     }
 
-    /// Starts another version of the program from now on.
+    /// Makes later starts of the node use another version of the program.
     pub(super) fn use_program(&self, program: &Path) {
         program.clone_into(&mut self.program.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -95,7 +95,7 @@ impl Node {
     /// Tells the process to stop, and waits for its end.
     pub(super) fn stop(&self) -> Option<ExitStatus> {
         let mut process = self.process().take()?;
-        // The number of a process that has ended may be that of another one.
+        // The ID of a process that has ended may already belong to another process.
         if process.try_wait().unwrap().is_none() {
             signal(&process, "TERM");
         }
@@ -109,7 +109,7 @@ impl Node {
         }
     }
 
-    /// Whether the process has ended; its status is kept for `stop`.
+    /// Returns whether no process is running. `stop` can still return the exit status afterwards.
     pub(super) fn has_ended(&self) -> bool {
         self.process().as_mut().is_none_or(|process| process.try_wait().unwrap().is_some())
     }

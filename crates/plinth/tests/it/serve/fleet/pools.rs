@@ -1,4 +1,4 @@
-//! An autoscaler that starts and stops the workers of two pools by the queries of the Helm chart.
+//! An autoscaler that uses the queries of the Helm chart to start and stop the workers of two pools.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,15 +11,15 @@ use tokio_util::sync::CancellationToken;
 use super::deployment::Fleet;
 use crate::worker::autoscaler::count_work;
 
-/// Time between two decisions.
+/// Time between two scaling decisions.
 const BETWEEN: Duration = Duration::from_secs(1);
 
 pub(super) struct Pool {
-    /// Its name in the chart's manifests.
+    /// Name of the pool in the manifests of the chart.
     pub(super) name: &'static str,
-    /// Slots of each worker: the target value of the chart's query.
+    /// Slots of each worker. This is the target value of the query in the chart.
     pub(super) slots: u32,
-    /// Numbers of its nodes.
+    /// Indexes of the nodes of the pool.
     pub(super) nodes: std::ops::Range<usize>,
     /// Greatest number of workers that ran at the same time.
     pub(super) most: AtomicUsize,
@@ -47,7 +47,7 @@ fn decide(fleet: &Arc<Fleet>, pool: &Pool) {
     let wanted = (work.div_ceil(pool.slots) as usize).min(pool.nodes.len());
     let running = pool.nodes.clone().filter(|number| fleet.nodes[*number].is_running()).count();
     if running < wanted {
-        // A node whose worker still finishes its jobs is not free.
+        // A node is not free while a worker that was told to stop completes its jobs.
         let free = pool.nodes.clone().map(|number| &fleet.nodes[number]);
         let free = free.filter(|node| !node.is_running() && node.strike.try_lock().is_ok());
         free.take(wanted - running).for_each(super::node::Node::start);
@@ -61,7 +61,7 @@ fn decide(fleet: &Arc<Fleet>, pool: &Pool) {
         tokio::spawn(async move {
             let node = &fleet.nodes[number];
             let _draining = node.strike.lock().await;
-            // Nothing is left to stop if the node has been drained meanwhile.
+            // If the node has been drained in the meantime, it has no process to stop.
             if let Some(status) = node.stop() {
                 assert!(status.success(), "a worker that was told to stop ended with {status}");
             }

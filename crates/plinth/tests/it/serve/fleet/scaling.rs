@@ -1,5 +1,5 @@
-//! A fleet that is scaled by the chart's queries while orders come in waves: nothing that a worker draws is cut, and no
-//! request fails while servers are replaced.
+//! Tests that no job is interrupted and no request fails while orders arrive in waves, the queries of the Helm chart
+//! scale the workers, and servers are replaced.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,14 +21,14 @@ use crate::serve::crash::clients::{Clients as _, PAUSE, TIMEOUT};
 use crate::serve::crash::{check, number, requests};
 use crate::worker::autoscaler::select;
 
-/// Orders that fill all workers of each pool.
+/// Number of orders that suffices to fill all workers of each pool.
 const ORDERS: usize = 60;
-/// Fewest orders with which each wave has work for each pool.
+/// Minimum number of orders. With fewer, a wave may have no work for one of the pools.
 const FEWEST_ORDERS: usize = 20;
 const WAVES: usize = 4;
-/// Orders that are sent at the same time.
+/// Number of orders that are sent concurrently.
 const AT_ONCE: usize = 8;
-/// Consecutive orders of the same picture, which are one job if they are in the queue at the same time.
+/// Number of consecutive orders with the same picture. One job renders those that are in the queue at the same time.
 const LIKE: usize = 2;
 /// Time for which a server that was told to stop continues to accept requests.
 const DRAIN_SECS: &str = "3";
@@ -61,7 +61,7 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
     let (per_wave, mut drained) = (orders.div_ceil(WAVES), 0);
     for wave in 0..WAVES {
         let sending = send(&fleet, &model, wave * per_wave..(wave + 1) * per_wave);
-        // In a task of its own, because it blocks its thread while a server ends.
+        // `replace` runs in its own task, because it blocks its thread until a server has ended.
         let replacing = tokio::spawn(replace(Arc::clone(&fleet), wave, new.clone()));
         renders.extend(sending.await);
         drained += replacing.await.unwrap();
@@ -106,7 +106,8 @@ fn number_of_orders() -> usize {
     orders
 }
 
-/// Checks that a pool was scaled out and in again: to all its nodes if the orders suffice to fill them, else to at least one.
+/// Asserts that a pool was scaled out and in again. It must have reached all its nodes if the orders suffice to fill
+/// them, and at least one node otherwise.
 fn check_scaling(pool: &Pool, orders: usize) {
     let (most, stopped) = (pool.most.load(Ordering::SeqCst), pool.stopped.load(Ordering::SeqCst));
     println!("  pool {}: at most {most} workers; {stopped} workers stopped", pool.name);
@@ -127,7 +128,7 @@ async fn send(fleet: &Fleet, model: &str, orders: std::ops::Range<usize>) -> Vec
             request.header("content-type", "application/json").body(body.clone())
         };
         let id = fleet.answer(create).await.0.text("id");
-        // Clients ask for the state meanwhile.
+        // Clients also poll the renders that they have created.
         sleep(Duration::from_millis(200)).await;
         fleet.get(&format!("/renders/{id}")).await;
         id
@@ -135,9 +136,9 @@ async fn send(fleet: &Fleet, model: &str, orders: std::ops::Range<usize>) -> Vec
     sent.buffer_unordered(AT_ONCE).collect().await
 }
 
-/// Replaces servers and drains nodes during a wave: in the second one all servers by the new version, one after the
-/// other; in the third a server is away for a time; in the fourth a worker at work is drained. Returns the number of jobs that
-/// the drained worker finished.
+/// Replaces servers or drains a worker during a wave. In the second wave, all servers change to the new version, one
+/// after another. In the third, a server is stopped for some seconds. In the fourth, a worker that has jobs is drained.
+/// Returns the number of jobs that the drained worker finished.
 async fn replace(fleet: Arc<Fleet>, wave: usize, new: PathBuf) -> usize {
     match wave {
         1 => {

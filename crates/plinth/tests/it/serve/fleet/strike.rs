@@ -1,4 +1,4 @@
-//! The kinds of strikes, and what each of them does.
+//! Kinds of faults, and functions that inject them into a deployment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::deployment::{Fleet, LEASE_SECS};
 use super::node::Node;
 use crate::serve::crash::number;
 
-/// A kind of strike.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Killed,
     Stopped,
-    /// Suspended for longer than a lease.
+    /// The process is suspended for longer than a lease.
     Suspended,
     DatabaseUnreachable,
     StoreUnreachable,
@@ -32,13 +32,13 @@ pub(super) enum Kind {
     StoreStatus500,
     StoreStatus503,
     StoreDown,
-    /// Down for five minutes; only in long runs.
+    /// The store is down for five minutes. Only long runs inject this fault.
     StoreDownForLong,
-    /// Longer than the time limits of the database; only in long runs.
+    /// The database is unreachable for longer than its timeouts. Only long runs inject this fault.
     DatabaseUnreachableForLong,
 }
 
-/// Kinds of strikes on a node. The frequent ones are there more than once.
+/// Faults of a node. A fault that is listed several times is chosen more often.
 const ON_NODES: [Kind; 14] = [
     Kind::Killed,
     Kind::Killed,
@@ -64,15 +64,15 @@ const ON_STORE: [Kind; 6] = [
     Kind::StoreStatus503,
     Kind::StoreDown,
 ];
-/// One of this many strikes of a long run is one for long. `FAULT_LONG_ONES` overrides it.
+/// In long runs, one fault out of this many is a long one. `FAULT_LONG_ONES` overrides this number.
 const LONG_ONES: usize = 100;
-/// Times in milliseconds of what lasts for a while. Some are longer than a lease.
+/// Range of the duration of short faults in milliseconds. Some of them last longer than a lease.
 const WHILE: std::ops::Range<u64> = 1000..8000;
-/// Longer than the time limits and keepalives of connections to the database.
+/// Time for which the database is unreachable. It is longer than the timeouts and keepalives of its connections.
 const LONG_CUT: Duration = Duration::from_secs(75);
 const LONG_OUTAGE: Duration = Duration::from_mins(5);
 
-/// Executes one strike on something that is not struck at the moment. Everything works again when it returns.
+/// Injects a random fault into a component that has no other fault at the moment. When this returns, the fault is over.
 pub(super) async fn strike(fleet: &Arc<Fleet>, is_long_run: bool, random: &mut fastrand::Rng) -> (Kind, String) {
     loop {
         let is_long = is_long_run && random.usize(..number("FAULT_LONG_ONES").unwrap_or(LONG_ONES)) == 0;
@@ -152,7 +152,7 @@ async fn strike_node(fleet: &Fleet, node: &Node, kind: Kind, random: &mut fastra
     }
 }
 
-/// Drops the packets between two hosts for a time: in both directions, or in one of them.
+/// Drops the packets between two hosts for some time, either in both directions or in only one.
 async fn cut(one: &Host, other: &Host, time: Duration, random: &mut fastrand::Rng) {
     let (there, back) = [(true, true), (true, true), (true, false), (false, true)][random.usize(..4)];
     let blocked: Vec<(&Host, &Host)> =
@@ -169,7 +169,7 @@ async fn cut(one: &Host, other: &Host, time: Duration, random: &mut fastrand::Rn
 fn proxy_fault(kind: Kind, random: &mut fastrand::Rng) -> ProxyFault {
     match kind {
         Kind::StoreDelayed => ProxyFault::Delay(Duration::from_millis(random.u64(20..1500))),
-        // Heads of responses have about 200 bytes, most objects some thousand.
+        // The head of a response has about 200 bytes, and most objects have a few thousand.
         Kind::StoreTruncatesResponses => ProxyFault::TruncateResponses(random.usize(50..3000)),
         Kind::StoreCutsRequests => ProxyFault::CutRequests(random.usize(50..6000)),
         Kind::StoreStatus500 => ProxyFault::Status(500),

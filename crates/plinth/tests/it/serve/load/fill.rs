@@ -5,7 +5,7 @@ use plinth_db::{Db, DbError, DbOptions};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::state::{HlsStatus, RenderStatus};
 
-/// Number of rows per statement. Many more are slow, because sqlx asks SQLite for the name of each of their parameters.
+/// Number of rows per statement. Larger statements are slow, because sqlx asks SQLite for the name of each parameter.
 const AT_ONCE: usize = 40;
 
 /// Returns the identifier of a render that [`fill`] wrote. Each workspace has a letter.

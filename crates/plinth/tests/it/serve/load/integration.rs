@@ -1,4 +1,4 @@
-//! Programs that use the API as shops do: they upload models, order renders, and ask how far these are.
+//! Simulates the programs of shops, which upload models, order renders and poll the status of the renders.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use super::speed::{CpuTimes, report};
 use super::{CONNECTIONS, account};
 use crate::serve::server::Served;
 
-/// Number of accounts to which the connections belong.
+/// Number of accounts that share the connections.
 const ACCOUNTS: usize = 8;
 /// Number of orders per upload.
 const ORDERS: usize = 10;
-/// Number of times that a program asks for a render after its order.
+/// Number of times that a program polls each render that it has ordered.
 const POLLS: usize = 3;
 
 type Times = BTreeMap<&'static str, Vec<Duration>>;
 
-/// Runs the programs for some time, and prints the speed of each kind of request, what the server used at first and at last, and
-/// how fast that grew. Each program pauses between its orders.
+/// Runs the programs for some time. Prints the speed of each kind of request, the resource usage of the server in the
+/// first and in the last quarter of the time, and its growth per hour. Each program pauses between its orders.
 pub(super) async fn integrate(served: &Served, server: &Process, time: Duration, pause: Duration) {
     let mut clients = Vec::new();
     for number in 0..ACCOUNTS {
@@ -52,7 +52,7 @@ pub(super) async fn integrate(served: &Served, server: &Process, time: Duration,
         report(kind, times.clone(), (wall, CpuTimes::default()));
     }
     report("all", times.into_values().flatten().collect(), (wall, cpu));
-    // The first tenth is left out, because caches and pools fill.
+    // The first tenth of the values is left out, because caches and pools are still filling.
     let settled = &usages[usages.len() / 10..];
     let (early, late) = (&settled[..settled.len() / 4], &settled[settled.len() * 3 / 4..]);
     for (when, usages) in [("first quarter", early), ("last quarter", late)] {
@@ -82,7 +82,7 @@ fn slope(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     if square > 0.0 { product / square } else { 0.0 }
 }
 
-/// Uploads, orders and asks until `end`.
+/// Uploads models, orders renders and polls them until `end`.
 async fn run(client: &Client, program: usize, end: Instant, pause: Duration) -> Times {
     let mut times = Times::new();
     let mut model = String::new();
@@ -91,14 +91,14 @@ async fn run(client: &Client, program: usize, end: Instant, pause: Duration) -> 
             break;
         }
         if turn % ORDERS == 0 {
-            // A billed render: the number of free ones is limited.
+            // The render is billed, because the number of free renders is limited.
             let settings = json!({"quality": "share", "length": 1});
             let begin = Instant::now();
             model = client.upload(&format!("part {program} {turn}"), Some(settings)).await.text("modelId");
             times.entry("POST /models").or_default().push(begin.elapsed());
         }
         let begin = Instant::now();
-        let settings = json!({"quality": "share", "length": 1, "rotateY": turn % 360});
+        let settings = json!({"quality": "share", "length": 1, "rotateY": turn % 360 - 180});
         let order = client.request(Method::POST, "/renders");
         let order =
             order.header("idempotency-key", format!("{program}-{turn}")).header("content-type", "application/json");

@@ -21,7 +21,7 @@ use super::server::{EMAIL, Installation, Served};
 const CONNECTIONS: usize = 64;
 /// Number of requests for single renders, and for each kind of page of a list.
 const REQUESTS: [usize; 2] = [6_400, 1_280];
-/// The account with the large workspace that nobody changes.
+/// Account with a large workspace that does not change during the benchmark.
 const QUIET: &str = "quiet@example.org";
 
 /// Returns the value of an environment variable of bench/load.sh.
@@ -72,8 +72,8 @@ async fn reads(server: &Process, client: &Client, renders: usize) {
     measure(server, client, "GET /renders/:id", (CONNECTIONS, single), one).await;
 }
 
-/// Measures polling and filtered lists of a large workspace that does not change, with one connection, and the totals that
-/// take longest with many connections. All renders are of one model.
+/// Measures polling and filtered lists of a large workspace that does not change, over one connection. Then measures
+/// the list of all finished renders over many connections. All renders are of one model.
 async fn quiet(server: &Process, client: &Client) {
     let newest = client.get("/renders?limit=1").await.data()[0].clone();
     let text = |name: &str| newest[name].as_str().unwrap().to_owned();
@@ -89,7 +89,7 @@ async fn quiet(server: &Process, client: &Client) {
     ] {
         measure(server, client, what, (1, 200), move |_request| format!("/renders?{query}")).await;
     }
-    // These totals are counted.
+    // The server computes the totals of these lists by counting rows.
     for (what, query) in [
         ("modelId, all, offset", format!("model={model}")),
         ("updatedSince, all, offset", "updatedSince=2000-01-01T00:00:00Z".to_owned()),

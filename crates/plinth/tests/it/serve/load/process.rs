@@ -1,16 +1,16 @@
-//! What a process uses, read from `/proc`.
+//! Reads the resource usage of a process from `/proc`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Clock ticks per second in `/proc/PID/stat`. The kernel reports this unit to all programs, whatever its own timer is.
+/// Clock ticks per second in `/proc/PID/stat`. This unit does not depend on the timer frequency of the kernel.
 const TICKS: u64 = 100;
 
 pub(super) struct Process {
     folder: PathBuf,
 }
 
-/// What a process uses at one moment.
+/// Resource usage of a process at one moment.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Usage {
     /// Resident memory in MB.
