@@ -51,8 +51,8 @@ pub(crate) fn copy(cluster: &Path, to: &Path) {
     assert!(status.is_ok_and(|status| status.success()), "{} could not be copied", cluster.display());
 }
 
-/// Copies the cluster of a server that has ended to its path in the cache. If several processes create the same cluster
-/// at the same time, the first cluster is kept.
+/// Copies the cluster of a stopped server to the path `cluster` in the cache. If several processes create the same
+/// cluster at the same time, the first cluster is kept.
 pub(crate) fn keep(folder: &Path, cluster: &Path) {
     let home = cluster.parent().expect("a folder in the cache");
     let made = TempDir::with_prefix("plinth-pg-made-").expect("a temporary folder");

@@ -37,7 +37,8 @@ impl Form {
         self.0
     }
 
-    /// Returns the bytes before and after the content of a file. They are for files that are too large for memory.
+    /// Returns the bytes before and after the content of a file. A test can send them around the content of a file that
+    /// does not fit into memory.
     pub fn around_file(name: &str, file_name: &str) -> (Vec<u8>, Vec<u8>) {
         let head = head_of_part(&format!("name=\"{name}\"; filename=\"{file_name}\""));
         (head.into_bytes(), format!("\r\n{}", end()).into_bytes())

@@ -99,7 +99,8 @@ pub fn glb_with_names(name: &str) -> Vec<u8> {
         "meshes": [{"name": format!("{name} 2"), "primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
         "materials": [{"name": format!("{name} 3"), "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
         "textures": [{"source": 0}],
-        // No texture uses the second image, and it cannot be read. The check adds a warning about it.
+        // No texture uses the second image, and its buffer view does not exist. Inspecting the model gives a warning
+        // about this image.
         "images": [{"name": format!("{name} 4"), "bufferView": 4, "mimeType": "image/png"}, {"bufferView": 99}],
         "animations": [{
             "name": format!("{name} 5"),

@@ -1,7 +1,7 @@
 //! Helpers for tests: temporary databases, object stores and web servers, an HTTP client, small models, and a video
 //! reader that calls ffprobe. If a program is missing, the test fails with installation instructions.
 
-// Tests run on Linux only, so that elsewhere this crate is empty.
+// Tests run on Linux only, so this crate is empty on other systems.
 #![cfg(target_os = "linux")]
 #![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
 

@@ -1,8 +1,8 @@
 //! Simulates several hosts on one machine. Each host is a network namespace with its own address. All hosts are
 //! connected to a bridge. The test process has the address of the bridge.
 //!
-//! This needs root. `scripts/network.sh COMMAND` runs the tests in separate namespaces. Therefore the machine itself is
-//! not changed, and everything is removed when the command ends.
+//! Network namespaces require root. `scripts/network.sh COMMAND` runs the tests in separate namespaces. Therefore the
+//! machine itself is not changed, and everything is removed when the command ends.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

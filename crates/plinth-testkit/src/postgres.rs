@@ -1,5 +1,5 @@
-//! Temporary databases: a SQLite file, or a PostgreSQL server whose cluster is in a temporary folder,
-//! in memory if there is room.
+//! Temporary databases. Each is either a SQLite file or a PostgreSQL server whose cluster is in a temporary folder. The
+//! folder is in memory if there is enough space.
 //!
 //! The PostgreSQL server listens only on a socket in its folder, and does not sync to disk. It ends with the test
 //! process, even if the test process is killed.
@@ -71,7 +71,7 @@ impl TestDatabase {
 /// A temporary PostgreSQL server.
 pub struct Postgres {
     folder: TempDir,
-    /// Settings that differ from the usual settings of tests, each as `name=value`.
+    /// PostgreSQL settings that override the defaults of test servers, each as `name=value`.
     settings: Vec<String>,
     /// Simulated host on which the server runs; `None` for the host of this process.
     host: Option<Host>,
@@ -84,7 +84,8 @@ impl Postgres {
         Self::start_with(&[])
     }
 
-    /// Starts a server with settings that differ from the usual settings of tests. Each is written as `name=value`.
+    /// Starts a server with PostgreSQL settings that override the defaults of test servers. Each is written as
+    /// `name=value`.
     pub fn start_with(settings: &[&str]) -> Self {
         Self::start_at(None, settings, "", &clusters::empty())
     }
@@ -190,8 +191,8 @@ impl Drop for Postgres {
     }
 }
 
-/// Creates the folder of a server. It is in memory, where copying and deleting a cluster takes a fraction of the time, unless
-/// `settings` ask for writes that reach a disk or there is little room.
+/// Creates the folder of a server. The folder is in memory, where copying and deleting a cluster is faster. It is on
+/// disk if `settings` contain `fsync=on`, or if `/dev/shm` has less than 1 GiB of free space.
 fn new_folder(settings: &[&str]) -> TempDir {
     const MEMORY: &str = "/dev/shm";
     const ROOM: u64 = 1 << 30;

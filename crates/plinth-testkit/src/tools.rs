@@ -14,7 +14,8 @@ pub fn ffmpeg() -> &'static Path {
     FOUND.get_or_init(|| find("PLINTH_FFMPEG", &["ffmpeg", "libx264", "prores_ks"]))
 }
 
-/// Returns the first line of a Bash script. In its other lines, the script calls ffmpeg as `"$FFMPEG"`.
+/// Returns a line of Bash that sets `FFMPEG` to the path of ffmpeg. Test scripts begin with this line, and call ffmpeg
+/// as `"$FFMPEG"`.
 pub fn ffmpeg_in_scripts() -> String {
     format!("FFMPEG='{}'\n", ffmpeg().display())
 }

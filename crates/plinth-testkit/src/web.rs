@@ -61,7 +61,7 @@ impl Reply {
         Self { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
     }
 
-    /// Sends the body several times, with a pause after each.
+    /// Sends the body several times, with a pause after each repetition.
     #[must_use]
     pub fn repeated(self, times: u64, pause: Duration) -> Self {
         Self { times, pause, ..self }

@@ -97,11 +97,12 @@ fn a_sphere_on_a_plane_blocks_light_by_its_form_factor() {
     }
 }
 
-/// The vertices of this sphere are so close that they share sample points while a setting changes.
+/// The vertices of the sphere are so close together that neighbouring vertices share their light in an interactive
+/// bake.
 #[test]
 fn interactive_light_on_a_dense_mesh_is_that_of_a_full_bake_with_some_noise() {
     let meshes = [plane(1.0, 0.0, Vec3::Z, Vec3::splat(0.5)), sphere(0.15, Vec3::splat(0.5))];
-    // Without the lowest vertices, which touch the plane.
+    // The comparison excludes the lowest vertices, because they touch the plane.
     let above = 49 * 24;
     let [full, interactive] = [options(), BakeOptions::default().interactive()]
         .map(|options| bake(&meshes, &white(), &[], &[], &options).meshes.swap_remove(1).front[..above].to_vec());
@@ -109,7 +110,7 @@ fn interactive_light_on_a_dense_mesh_is_that_of_a_full_bake_with_some_noise() {
     let mean = differences().sum::<f32>() / full.len() as f32;
     let deviation = (differences().map(|d| d * d).sum::<f32>() / full.len() as f32).sqrt();
     assert!(mean.abs() < 0.01 && deviation < 0.05, "mean {mean}, deviation {deviation}");
-    // The light is darker near the plane.
+    // The sphere receives less light near the plane.
     assert!(full[49 * 20].direct.x < 0.3 && interactive[49 * 20].direct.x < 0.4, "{}", interactive[49 * 20].direct.x);
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the light on triangles that are larger than the shadows on them.
+//! Tests of baked light on triangles that are larger than the shadows on them.
 
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ fn an_inverted_hull_blocks_no_light() {
 
 #[test]
 fn light_is_continuous_between_triangles_of_different_density() {
-    // Two large triangles are next to small triangles on the same surface. The shadow covers both.
+    // Two large triangles are next to small triangles on the same surface. The table's shadow falls on both.
     let mut fine = square(0.5, 0.0, 0.5);
     fine.positions = [(0.5, -0.5), (1.0, -0.5), (1.0, 0.5), (0.5, 0.5)].map(|(x, y)| Vec3::new(x, y, 0.0)).to_vec();
     let mut large = square(1.0, 0.0, 0.5);

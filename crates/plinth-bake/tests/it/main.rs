@@ -1,4 +1,4 @@
-//! Integration tests of the bake.
+//! Integration tests of light baking.
 
 mod analytic;
 mod large;

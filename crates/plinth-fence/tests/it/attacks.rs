@@ -1,4 +1,4 @@
-//! Tests which attacks of a hostile job succeed.
+//! Tests which attacks of a hostile job succeed with and without the sandbox.
 
 use plinth_fence::{FenceMode, FenceOptions, JobUser, Support, runs_as_root};
 

@@ -1,4 +1,4 @@
-//! Runs a hostile job inside the sandbox and without it.
+//! Tests that run a hostile job with and without the sandbox.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests")]
 

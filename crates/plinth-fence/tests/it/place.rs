@@ -30,8 +30,8 @@ impl Place {
         std::fs::write(place.path("other/model.glb"), "model").unwrap();
         // Cargo builds the attacking program in the folder `examples` beside the tests.
         let hostile = std::env::current_exe().unwrap().with_file_name("../examples/hostile");
-        // Another process copies it. A process that a test in another thread starts could otherwise inherit the file open for
-        // writing, and such a file cannot be run.
+        // A separate process copies the program. If this process wrote the copy, a child process of another test could
+        // inherit the open file, and Linux refuses to run a file that is open for writing.
         assert!(Command::new("cp").arg(hostile).arg(place.path("hostile")).status().unwrap().success());
         place
     }

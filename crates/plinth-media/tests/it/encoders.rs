@@ -1,5 +1,5 @@
-//! Tests of hardware encoders: how an encoder is chosen, which properties its files have, and what happens when it
-//! fails. A script simulates ffmpeg and the hardware.
+//! Tests how a hardware encoder is chosen, which properties its files have, and what happens when it fails. A script
+//! simulates ffmpeg and the hardware.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Tests of decoded primitives: triangles with normals, tangents, texture coordinates and colours.
+//! Tests of the triangles, normals, tangents, texture coordinates and colours of decoded primitives.
 
 use plinth_model::{Primitive, Topology};
 use serde_json::json;

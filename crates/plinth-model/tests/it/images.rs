@@ -109,7 +109,7 @@ fn ktx2_key_values_beyond_their_end_are_ignored() {
     let mut bytes = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     let location = bytes.len() as u32;
-    // A key/value entry of two bytes. With its padding, it would end beyond the key/value data.
+    // The key/value entry has two bytes. With padding, it would end beyond the key/value data.
     bytes.extend([2, 0, 0, 0, b'a', 0, 0, 0]);
     bytes[56..60].copy_from_slice(&location.to_le_bytes());
     bytes[60..64].copy_from_slice(&7_u32.to_le_bytes());

@@ -138,7 +138,8 @@ fn json_size_is_checked_before_parsing() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// Returns the share of the budget that the document itself takes: 256 bytes per object and 8 bytes per value.
+/// Returns the number of bytes that the JSON document adds to the decoded size: 256 bytes per object and 8 bytes per
+/// value.
 fn document_bytes(glb: &Glb) -> u64 {
     let text = glb.json.to_string();
     let count = |bytes: &[u8]| text.bytes().filter(|b| bytes.contains(b)).count() as u64;
@@ -160,7 +161,7 @@ fn a_model_is_accepted_at_each_limit_and_rejected_below_it() {
     assert!(within(Limits { depth: 1, ..all }) && !within(Limits { depth: 0, ..all }));
     assert!(within(Limits { vertices: 3, ..all }) && !within(Limits { vertices: 2, ..all }));
     assert!(within(Limits { indices: 3, ..all }) && !within(Limits { indices: 2, ..all }));
-    // Bytes of the positions, of the normals and of the indices, plus the bytes of the document itself.
+    // The decoded size is the size of the positions, the normals, the indices and the JSON document.
     let decoded = 36 + 36 + 12 + document_bytes(&glb);
     assert!(within(Limits { decoded_bytes: decoded, ..all }) && !within(Limits { decoded_bytes: decoded - 1, ..all }));
 }

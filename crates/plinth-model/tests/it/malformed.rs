@@ -20,7 +20,7 @@ type ValidChange = (&'static str, fn(&mut Glb));
 /// Time limit for one file. It is far longer than an idle machine needs, so that the tests also pass on a busy machine.
 const MAX_DURATION: Duration = Duration::from_secs(20);
 
-/// Processes a file in the way of an upload: a ZIP archive is converted to a GLB, and the model is inspected.
+/// Processes a file like an uploaded file. A ZIP archive is converted to a GLB, and the model is inspected.
 fn process_upload(bytes: &[u8], is_zip: bool) -> Result<(), String> {
     let start = Instant::now();
     let converted;

@@ -335,7 +335,7 @@ fn a_third_coordinate_set_that_is_an_affine_copy_becomes_a_texture_transform() {
     let uvs: [[f32; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.25, 0.5]];
     glb.attribute("TEXCOORD_0", &uvs);
     glb.attribute("TEXCOORD_1", &[[0.0_f32, 0.0]; 3]);
-    // A rotation by 90° and a translation: (u, v) becomes (v + 0.5, 2 − u).
+    // The texture coordinates are rotated by 90° and translated, so (u, v) becomes (v + 0.5, 2 − u).
     glb.attribute("TEXCOORD_2", &uvs.map(|[u, v]| [v + 0.5, 2.0 - u]));
     let model = glb.load();
     let glow = model.materials[0].emissive_texture.unwrap();

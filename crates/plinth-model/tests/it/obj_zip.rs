@@ -46,7 +46,7 @@ fn s_off_is_flat_shading_and_the_default_depends_on_the_angle() {
     assert_eq!(normals_at_origin(&format!("s off\n{edges}")).len(), 2);
     assert_eq!(normals_at_origin(&format!("s 0\n{edges}")).len(), 2);
     assert_eq!(normals_at_origin(edges).len(), 2);
-    // Two squares that share an edge, with a small angle between them.
+    // The two squares share an edge, and the angle between them is small.
     let bent = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 0.2 -1\nv 1 0.2 -1\n";
     let p = primitive(&format!("{bent}f 1 2 4 3\nf 3 4 6 5\n"));
     assert_eq!(p.positions.len(), 6);
@@ -245,7 +245,8 @@ fn normals_of_a_height_map_that_rises_upwards_point_down() {
     assert!(middle[0] == 128 && middle[1] < 100, "{middle:?}");
 }
 
-/// In OBJ files, v points up. The conversion of this direction must not invert the bumps of an upright texture.
+/// In OBJ files, the texture coordinate v points up. Its conversion to glTF must not invert the bumps of an upright
+/// texture.
 #[test]
 fn bumps_of_an_upright_texture_are_not_flipped() {
     let square = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n";
@@ -274,7 +275,7 @@ fn unsupported_and_missing_textures_cause_one_warning_each() {
 
 #[test]
 fn a_line_may_name_several_libraries_with_unicode_names() {
-    // The lower-case form of the first letter takes more bytes than the letter itself.
+    // The lower-case form of `İ` takes more bytes than `İ` itself.
     let obj = format!("mtllib İİ one.mtl two.mtl İgone.mtl\nusemtl m\n{TRIANGLE}");
     let files: [(&str, &[u8]); 3] =
         [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];

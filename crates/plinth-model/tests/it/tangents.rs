@@ -33,8 +33,8 @@ fn square(uvs: &[[f32; 2]]) -> Glb {
     with_normal_map(&CORNERS, &[[0.0, 0.0, 1.0]; 4], uvs, &TRIANGLES)
 }
 
-/// Builds the same mesh with an additional triangle fan. The fan has so many triangles around one point that its
-/// tangents are averages, and MikkTSpace is not used.
+/// Builds the mesh of [`with_normal_map`] with an additional triangle fan. The fan has so many triangles around one
+/// point that its tangents are averages, and MikkTSpace is not used.
 fn with_fan(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indices: &[u32]) -> Glb {
     let (mut positions, mut normals, mut uvs) = (positions.to_vec(), normals.to_vec(), uvs.to_vec());
     let mut indices = indices.to_vec();

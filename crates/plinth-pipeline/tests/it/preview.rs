@@ -16,8 +16,8 @@ use super::job;
 /// Length in pixels of the longer side of a frame of quality `share`.
 const WHOLE: u32 = 960;
 
-/// Settings that people change one after another: camera, pose, background, light, shadow and effects. Some changes are
-/// combined.
+/// Settings of consecutive previews. They change the camera, the pose, the background, the light, the shadow and the
+/// effects, and some change several of these at once.
 fn looks() -> Vec<Value> {
     vec![
         json!({}),
@@ -51,7 +51,8 @@ fn settings(number: usize, look: &Value) -> Value {
     settings
 }
 
-/// Returns the poster of a video. `cache` must not be the cache of the previews, so that no light is taken from them.
+/// Returns the poster of a video. `cache` must not be the cache of the previews, because the video would then reuse
+/// their baked light.
 fn poster_of_video(settings: &Value, folder: &Path, cache: &Cache) -> Vec<u8> {
     let outputs = [(OutputFile::FullPoster, "poster.png"), (OutputFile::Thumb, "thumb.mp4")];
     let outputs = outputs.map(|(file, name)| (file, folder.join(name))).into();
@@ -61,7 +62,7 @@ fn poster_of_video(settings: &Value, folder: &Path, cache: &Cache) -> Vec<u8> {
     std::fs::read(folder.join("poster.png")).unwrap()
 }
 
-/// Returns the task that keeps the model loaded. Its files are in `folder`.
+/// Returns the task of a preview process, which keeps the model loaded. The model file and the cache are in `folder`.
 fn preview_task(folder: &Path) -> ChildTask {
     let model = folder.join("model.glb");
     std::fs::write(&model, job(folder).model).unwrap();
@@ -91,7 +92,7 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
     let looks = looks();
     assert_eq!(looks.len(), 20);
     let task = preview_task(folder.path());
-    // Before each full picture, a draft is drawn, which has another light and size.
+    // Before each full-size preview, a draft is drawn, which is smaller and has less accurate light.
     let both = |(number, look): (usize, &Value)| {
         let whole = request(number, look, folder.path().join(format!("{number}.png")));
         let target = folder.path().join("draft.png");
@@ -139,7 +140,7 @@ fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
             image::open(&target).unwrap().to_rgb8()
         });
         // The checked points are at the corners and near the middles of the sides, far from the model. With grain, the
-        // tolerance is larger, because grain changes between frames and backgrounds that do not change have no grain.
+        // tolerance is larger, because grain differs between frames and is not applied to static backgrounds.
         let most = if more["filter"] == "grain" { 40 } else { 3 };
         for (x, y) in [(0, 0), (319, 0), (0, 179), (319, 179), (3, 90), (316, 90)] {
             let [opaque, alpha] = [0, 1].map(|i| pictures[i].get_pixel(x, y).0);

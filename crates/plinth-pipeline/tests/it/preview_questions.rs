@@ -1,4 +1,4 @@
-//! Tests that the answers to questions about a frame agree with what the renderer draws.
+//! Tests of the answers of a preview process to questions about a frame, such as which surfaces a pixel shows.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -48,8 +48,7 @@ fn surfaces(event: &ChildEvent) -> &SurfacesAtPoint {
     found
 }
 
-/// Returns the centres of the pixels of a coarse grid. For each, returns the pixel and its position as fractions of the
-/// frame.
+/// Returns the pixels of a coarse grid, each with the question which surfaces are at its centre.
 fn grid() -> Vec<((u32, u32), PreviewQuestion)> {
     let pixels = (0..9).flat_map(|row| (0..12).map(move |column| (13 + 26 * column, 9 + 20 * row)));
     let share = |pixel: u32, size: u32| (f64::from(pixel) + 0.5) / f64::from(size);
@@ -114,8 +113,8 @@ fn an_edit_of_the_material_of_an_answer_changes_the_pixels_of_this_material() {
                 }
             }
         }
-        // Some pixels are wrong: a pixel at an edge shows several surfaces, and a glowing surface lights its
-        // surroundings.
+        // A few pixels may be wrong, because a pixel at an edge shows several surfaces, and a glowing surface lights
+        // its surroundings.
         assert!(wrong[0] * 10 <= counts[0] && wrong[1] * 20 <= counts[1], "{look}: {wrong:?} of {counts:?}");
     }
 }

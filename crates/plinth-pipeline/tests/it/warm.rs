@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::job;
 
-/// Settings that change one after another: camera, light, texture size, material and pose. The longer videos are drawn
-/// on two devices.
+/// Settings of consecutive renders. They change the camera, the light, the texture size, the material and the pose. The
+/// longer videos are drawn on two devices.
 fn looks() -> [Value; 7] {
     [
         json!({"quality": "share", "length": 0.1}),

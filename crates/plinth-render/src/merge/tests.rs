@@ -63,7 +63,7 @@ fn vertices_of_a_smooth_sheet_are_merged_without_holes_and_folds() {
     assert!(triangles(&after) * 5 < triangles(&before), "{}", triangles(&after));
     let areas = areas(&after);
     assert!(areas.iter().all(|area| *area > 0.0));
-    // The border keeps its vertices, so that the area does not change unless there is a hole or a fold.
+    // The vertices on the border are kept, so the total area changes only if there is a hole or a fold.
     let whole = (SIDE as f32 * STEP).powi(2);
     assert!((areas.iter().sum::<f32>() - whole).abs() < 1e-4 * whole);
 }
@@ -95,16 +95,16 @@ fn visible_detail_prevents_merging() {
     let count = |primitive: &Primitive, material: &Material| triangles(&merged(primitive, material, pixel));
     let plain = count(&sheet(smooth, |p| p), &rough());
     let kept = |primitive: &Primitive| count(primitive, &rough()) > 3 * plain;
-    // Bumps with an amplitude of half a pixel.
+    // These bumps have an amplitude of half a pixel.
     let bumpy = |p: Vec2| 0.01 * (150.0 * p.x).sin() * (150.0 * p.y).sin();
     assert!(kept(&sheet(bumpy, |p| p)));
-    // Texture coordinates that are distorted within two pixels.
+    // These texture coordinates are distorted within two pixels.
     assert!(kept(&sheet(smooth, |p| p + 0.02 * Vec2::new((250.0 * p.x).sin() * (250.0 * p.y).sin(), 0.0))));
-    // Colours that change from vertex to vertex.
+    // These colours change from vertex to vertex.
     let mut colored = sheet(smooth, |p| p);
     colored.colors = (0..colored.positions.len()).map(|i| [(i % 7) as f32 / 7.0, 0.5, 0.5, 1.0]).collect();
     assert!(kept(&colored));
-    // Shading normals that turn by 15 degrees or more from vertex to vertex, and by 3 degrees on a polished surface.
+    // These shading normals turn by 15 degrees or more from vertex to vertex, and by 3 degrees on a polished surface.
     let turned = |sine: f32| {
         let mut out = sheet(|_| 0.0, |p| p);
         let normal = |i: usize| (sine * Vec2::from_angle((i % 7) as f32 * 0.9)).extend(1.0).normalize().to_array();
@@ -118,7 +118,7 @@ fn visible_detail_prevents_merging() {
 
 #[test]
 fn the_sides_of_a_seam_stay_together() {
-    // Two sheets with their own vertices along a common edge, as exporters write the seam of a texture.
+    // Both sheets have their own vertices along the common edge. Exporters write the seam of a texture in this way.
     let mut both = sheet(smooth, |p| p);
     let other = sheet(|p| smooth(p + Vec2::X * SIDE as f32 * STEP), |p| 5.0 * p);
     let first = both.positions.len() as u32;

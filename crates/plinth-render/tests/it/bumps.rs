@@ -25,7 +25,7 @@ const LAID: [Laid; 5] = [
     ("mirrored and turned", |x, y| [y, 1.0 - x], [0.0, 1.0, 0.0, -1.0]),
 ];
 
-/// Where the tangents come from.
+/// Source of the tangents.
 #[derive(Clone, Copy, Debug)]
 enum Tangents {
     File,
@@ -35,8 +35,7 @@ enum Tangents {
 
 const ALL: [Tangents; 3] = [Tangents::File, Tangents::MikkTSpace, Tangents::Sums];
 
-/// A GLB file with one square that faces +z and has the hill as its normal map. Half the side length of the square is
-/// 1.
+/// A GLB file with one square that faces +z and has the hill as its normal map. The side length of the square is 2.
 struct Sheet {
     positions: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
@@ -180,7 +179,7 @@ fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
         settings["keyframes"][0]["pose"]["position"] = json!([0, 0, -4]);
     }
     let picture = picture(&scene_with(sheet.model(), &settings, room, &BTreeMap::new()), SIDE);
-    // The picture shows 40°, and the camera is 4 units away.
+    // The field of view is 40°, and the camera is 4 units away from the square.
     let scale = SIDE as f32 * 0.5 / (20_f32.to_radians().tan() * 4.0);
     let quarter = |x: f32, y: f32| {
         let right = if from_behind { -x } else { x };

@@ -1,4 +1,4 @@
-//! Tests of the cache. Pictures must be the same with and without cached light.
+//! Tests of the cache for baked light. Pictures must be the same with and without cached light.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

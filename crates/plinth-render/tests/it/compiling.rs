@@ -17,7 +17,7 @@ use crate::models::{ball, gpu, model, scene, square};
 const WARM: usize = 4;
 const FRAMES: usize = 12;
 
-/// After each frame, the number of executable memory mappings of this process.
+/// Number of executable memory mappings of this process after each frame.
 #[derive(Default)]
 struct Code(Vec<usize>);
 
@@ -42,12 +42,12 @@ fn film(lights: Vec<Light>, settings: &Value) -> Scene {
     scene(model, &all)
 }
 
-/// Variable with which the test runs itself in a process of its own.
+/// Environment variable that is set when the test runs itself in a separate process.
 const ALONE: &str = "PLINTH_TEST_ALONE";
 
 #[test]
 fn no_shader_is_compiled_after_the_first_frames_of_a_video() {
-    // `cargo test` runs the other tests in the same process, and they compile shaders, too.
+    // `cargo test` runs all tests in one process. Other tests would compile shaders during this test.
     if std::env::var_os(ALONE).is_none() {
         let mut alone = Command::new(std::env::current_exe().unwrap());
         alone.args(["--exact", "compiling::no_shader_is_compiled_after_the_first_frames_of_a_video"]).env(ALONE, "yes");

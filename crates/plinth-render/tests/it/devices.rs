@@ -27,7 +27,7 @@ fn frames_are_equal_whichever_device_draws_them() {
     let frames = |timed: bool| {
         let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
         if timed {
-            // While passes are timed, only one device is used.
+            // A renderer that measures the duration of its passes uses only one device.
             renderer.time_passes();
         }
         let mut kept = Kept::default();

@@ -1,4 +1,4 @@
-//! Tests that measure the effect of each light, the shadow, the reflection and the dome on a picture.
+//! Tests of lights, shadows, reflections, the dome of a grounded environment, and the order of decals.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn one_ball(material: Material) -> Model {
 fn drawn(model: Model, base: Value, more: &Value) -> Vec<[u8; 3]> {
     let mut settings = base;
     settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    // The tests compare brightnesses that differ much more than a draft's light differs from the whole light.
+    // Draft quality is sufficient, because the compared brightnesses differ by much more than the error of a draft.
     let mut scene = scene_with(model, &settings, dusk(), &BTreeMap::new());
     scene.light_detail = LightDetail::Draft;
     picture(&scene, SIDE)
@@ -48,7 +48,7 @@ fn light([r, g, b]: [u8; 3]) -> f32 {
 }
 
 /// Returns the mean brightness around a point of the ball. `right` and `up` are the offset from the centre of the
-/// picture, in halves of the picture.
+/// picture, as fractions of half its side length.
 fn at(picture: &[[u8; 3]], right: f32, up: f32) -> f32 {
     let middle = SIDE as f32 / 2.0;
     let (x, y) = ((middle * (1.0 + right)) as u32, (middle * (1.0 - up)) as u32);
@@ -82,11 +82,11 @@ fn each_light_lights_its_own_side_and_brightness_increases_with_intensity() {
         let pictures = steps.map(|value| lit(&json!({key: value})));
         let brightness = pictures.each_ref().map(|p| at(p, RIGHT.0, RIGHT.1) + at(p, LEFT.0, LEFT.1));
         assert!(brightness.windows(2).all(|w| w[1] > w[0] + 1.0), "{key}: {brightness:?}");
-        // The ball is brown in dim light. The ball must have the same hue in bright light.
+        // The ball must have the same brown hue in dim light and in bright light.
         let brown = |[r, g, b]: [u8; 3]| r > g + 2 && g > b + 2;
         let is_no_brown = |[r, g, b]: [u8; 3]| r.saturating_add(3) < g || g.saturating_add(3) < b;
         let turned = pictures[1].iter().zip(&pictures[3]).filter(|(dim, bright)| brown(**dim) && is_no_brown(**bright));
-        // At the silhouette, the colour is mixed with the blue backdrop.
+        // At the silhouette, the ball's colour is mixed with the blue backdrop, so a few pixels may have another hue.
         let turned = turned.count();
         assert!(turned < 16, "{key}: {turned} pixels have another hue");
     }
@@ -258,7 +258,7 @@ fn material_edits_are_visible_in_the_reflection() {
 
 #[test]
 fn a_dome_of_twice_the_size_shows_its_ground_at_twice_the_size() {
-    // The panorama is green straight below, up to 26° from the vertical.
+    // The panorama is green within 26° of its nadir.
     let mut room = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
     for i in 0..256 * 128_u32 {
         if room.direction(i % 256, i / 256).y < -0.9 {

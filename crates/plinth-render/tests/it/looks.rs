@@ -230,7 +230,7 @@ fn a_gradient_is_behind_the_model_inside_and_outside_the_drawn_region() {
     let settings =
         with(&json!({"quality": "share", "bgGradient": gradient, "materialEdits": {"Paint": {"alphaMode": "BLEND"}}}));
     let mut scene = scene(model(vec![(square(), clear, [0.0; 3], 1.0)]), &settings);
-    // The picture of the scene has the size of the video. The tested part is cropped from this picture.
+    // The background picture has the size of the video, so it is cropped to the size of the test picture.
     let plinth_scene::Background::Picture(whole) = &scene.background else { panic!("a picture was asked for") };
     assert_eq!((whole.width, whole.height), (540, 540));
     let pixels: Vec<u8> =
@@ -280,8 +280,8 @@ fn with_decal(primitive: Primitive, more: &Value, settings: &Value) -> Vec<[u8; 
     picture(&scene, SIDE)
 }
 
-/// Returns the pixel of a point at the distance of the camera's target. 96 pixels show 40°, and the distance is 4
-/// units.
+/// Returns the pixel that shows the point (x, y) of the plane z = 0. The camera is 4 units away from this plane. Its
+/// field of view is 40°, which is 96 pixels wide.
 fn pixel(x: f32, y: f32) -> (f32, f32) {
     let scale = 48.0 / (20_f32.to_radians().tan() * 4.0);
     (48.0 + x * scale, 48.0 - y * scale)

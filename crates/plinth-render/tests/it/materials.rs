@@ -1,4 +1,4 @@
-//! Tests of rules of glTF 2.0 and its extensions that concern a material as a whole.
+//! Tests that rendered materials follow the rules of glTF 2.0 and its extensions.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn transmissive_surfaces_are_masked() {
     }
 }
 
-/// KHR_materials_volume: the thickness is in the space of the mesh, the attenuation distance in the space of the scene.
+/// In KHR_materials_volume, the thickness is given in mesh space, and the attenuation distance is given in world space.
 #[test]
 fn the_thickness_of_a_volume_scales_with_its_node() {
     let mut large = square();
@@ -76,8 +76,8 @@ fn the_thickness_of_a_volume_scales_with_its_node() {
     assert!(thicker[0] + 20 < unscaled[0], "the thickness has no effect: {thicker:?} {unscaled:?}");
 }
 
-/// KHR_materials_clearcoat: a coat also reflects light that comes from below, so it darkens the emission of surfaces
-/// that are seen at a grazing angle.
+/// In KHR_materials_clearcoat, the coat also reflects light from the layers below it, so it darkens the emission of
+/// surfaces that are seen at a grazing angle.
 #[test]
 fn a_coat_darkens_the_emission_below_it() {
     let mut tilted = square();
@@ -110,7 +110,8 @@ fn linear(byte: u8) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
-/// The model has more materials than fit into one set, and one of them is on surfaces at opposite corners of the model.
+/// The model has more materials than fit into one bind group. One material is on surfaces at opposite corners of the
+/// model.
 #[test]
 fn each_of_many_materials_has_its_own_color() {
     let side = 320;

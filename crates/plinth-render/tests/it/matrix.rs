@@ -90,7 +90,7 @@ fn light_cache() -> (tempfile::TempDir, Cache) {
     (folder, cache)
 }
 
-/// Returns the first frame of an effect, opaque or with alpha.
+/// Returns the first frame of the test scene with an effect. With `alpha`, the background is transparent.
 fn drawn(effect: &Value, aspect: &str, alpha: bool, cache: &Cache) -> Frame {
     let mut scene = scene_with(still_life(), &settings(effect, aspect), even(), &images());
     let format = if alpha { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
@@ -155,7 +155,8 @@ fn in_every_effect(aspect: &str) {
         if black > 0 && !["filter toon", "filter noir"].contains(&name.as_str()) {
             fault(format!("{black} black pixels"));
         }
-        // A shadow is black, and bloom and surroundings may extend to the border of the picture.
+        // Black pixels are ignored, because a shadow may extend to the border of the picture. Bloom and visible
+        // environments may also extend to the border.
         let is_covered = |i: &usize| seen[*i][3] > u16::MAX / 2 && seen[*i][..3] != [0; 3];
         let cut = count(&|i| is_border(*i, frame.width, frame.height) && is_covered(i));
         if cut > 0 && !["bloom", "all of them", "floating", "grounded"].contains(&name.as_str()) {

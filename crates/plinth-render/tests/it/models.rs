@@ -34,7 +34,7 @@ pub(crate) fn ball(rings: u32, sectors: u32) -> Primitive {
     ball
 }
 
-/// Returns a square that faces +Z. Half its side length is 1.
+/// Returns a square that faces +Z. Its side length is 2.
 pub(crate) fn square() -> Primitive {
     Primitive {
         positions: vec![[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]],
@@ -138,7 +138,7 @@ pub(crate) fn layers(scene: Scene, side: u32) -> Layers {
     cached_layers(scene, side, None)
 }
 
-/// Returns the same images. Light is taken from the cache, if it contains it.
+/// Returns the same images as [`layers`]. Baked light is read from the cache if the cache contains it.
 pub(crate) fn cached_layers(mut scene: Scene, side: u32, cache: Option<&Cache>) -> Layers {
     scene.background = Background::Transparent;
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
@@ -152,7 +152,7 @@ pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat
     cached_frames(scene, Picture { width, height, format }, None)
 }
 
-/// Returns all frames of a scene. Light is taken from the cache, if it contains it.
+/// Returns all frames of a scene. Baked light is read from the cache if the cache contains it.
 pub(crate) fn cached_frames(scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Vec<Frame> {
     let mut kept = Kept::default();
     Renderer::new(gpu(), scene, picture, cache).unwrap().render(scene, &mut kept).unwrap();

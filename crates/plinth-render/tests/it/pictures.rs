@@ -42,7 +42,7 @@ fn an_edge_between_two_surfaces_is_antialiased_by_coverage() {
     let mut mixed = 0;
     for pixel in &picture {
         let [r, g, b] = *pixel;
-        // Red and blue must be mixed in quarters, without the backdrop (32, 64, 96).
+        // Antialiasing must mix red and blue in quarters, and must not mix in the backdrop (32, 64, 96).
         if g < 8 && r > 16 && b > 16 {
             let quarters = f32::from(b) / 255.0 * 4.0;
             assert!((quarters - quarters.round()).abs() < 0.1, "{pixel:?}");
@@ -145,7 +145,7 @@ fn only_rough_glass_blurs_the_scene_behind_it() {
     assert!(r > 200 && b < 60, "rough glass with the refraction of air blurs: {r} {b}");
 }
 
-/// The picture behind rough glass is blurred in advance, behind smooth glass it is not.
+/// The renderer blurs the scene behind rough glass in advance. Behind smooth glass, it does not blur the scene.
 #[test]
 fn hardly_rough_glass_looks_like_smooth_glass() {
     for (ior, thickness) in [(1.5, 1.0), (1.5, 0.0), (2.4, 0.3)] {
@@ -198,7 +198,7 @@ fn glass_behind_glass_is_visible() {
     assert!(g > 200 && r < 80 && b < 80, "green behind clear glass is not green: {r} {g} {b}");
 }
 
-/// Returns a square of 2 n² triangles, which is turned a little so that its edges cross pixels.
+/// Returns a square that consists of 2 n² triangles. It is slightly rotated, so that its edges cross pixels.
 fn divided(n: u16) -> plinth_model::Primitive {
     let mut pane = plinth_model::Primitive::default();
     let steps = || (0..=n).map(|i| 2.0 * f32::from(i) / f32::from(n) - 1.0);
@@ -213,8 +213,8 @@ fn divided(n: u16) -> plinth_model::Primitive {
     pane
 }
 
-/// There are panes behind and in front of a veil. Panes of few triangles are drawn triangle by triangle, panes of many
-/// triangles through a visibility buffer.
+/// One glass pane is behind a translucent square, and another is in front of it. Panes with few triangles are drawn
+/// triangle by triangle. Panes with many triangles are drawn through a visibility buffer.
 #[test]
 fn glass_of_many_triangles_looks_like_glass_of_few() {
     let drawn = |n: u16| {
@@ -232,7 +232,8 @@ fn glass_of_many_triangles_looks_like_glass_of_few() {
     let (few, many) = (drawn(4), drawn(32));
     let difference = |(a, b): (&[u8; 3], &[u8; 3])| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0);
     let differences: Vec<u8> = few.iter().zip(&many).map(difference).collect();
-    // At an edge, a surface is shaded at the middle of its samples instead of the middle of the pixel.
+    // Some pixels at edges differ, because a surface is shaded there at the centroid of its samples instead of the
+    // centre of the pixel.
     let different = differences.iter().filter(|difference| **difference > 2).count();
     assert!(different < 30, "{different} pixels differ, at most by {:?}", differences.iter().max());
     assert!(differences.iter().all(|difference| *difference < 40), "{:?}", differences.iter().max());
@@ -274,8 +275,8 @@ fn clear_glass_shows_the_backdrop_and_frosted_glass_shows_the_environment() {
 
 #[test]
 fn unlit_colours_are_exact_even_if_there_is_glass_or_bloom() {
-    // There are columns of white, red, dark green and black. On the right, they are blended with the object behind
-    // them.
+    // From left to right, the scene contains columns of white, red, dark green, black and grey. A translucent column is
+    // in front of the grey column.
     let column = |x: f32, material: Material| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[0] = 0.2 * v[0] + x);
@@ -347,7 +348,7 @@ fn a_white_ball_in_even_white_light_stays_white() {
             Material { metallic: 1.0, perceptual_roughness: roughness, base_color: [1.0; 4], ..Material::default() };
         let scene = scene(model(vec![(ball(48, 96), white, [0.0; 3], 1.0)]), &straight_on());
         let picture = picture(&scene, SIDE);
-        // The tone curve maps the radiance 1 to this display colour.
+        // `middle` is the display value to which the tone curve maps the radiance 1.
         let middle = at(&picture, SIDE / 2, SIDE / 2)[1];
         let side = at(&picture, SIDE / 2 + 20, SIDE / 2)[1];
         assert!(middle.abs_diff(side) <= 3, "roughness {roughness}: {middle} in the middle, {side} at the side");
@@ -355,8 +356,8 @@ fn a_white_ball_in_even_white_light_stays_white() {
     }
 }
 
-/// There are two squares with one material. The clip makes the scale of the left square negative, and only moves the
-/// right square.
+/// Two squares share one material. The clip makes the scale of the left square negative, and keeps the scale of the
+/// right square positive.
 #[test]
 fn a_part_that_is_mirrored_by_a_clip_still_shows_its_front() {
     for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {

@@ -93,7 +93,7 @@ fn grain_differs_from_pixel_to_pixel_and_frame_to_frame_around_the_same_mean() {
 
 #[test]
 fn toon_has_few_shades_and_an_outline() {
-    // The light comes from one side, so that there is a gradient to be reduced to bands.
+    // The light comes from one side, so the shading of the ball is a gradient, which the filter reduces to bands.
     let lit = json!({"spotlightIntensity": 2});
     let shades = |extra: &Value| {
         let picture = ball_picture(matte(0.6, 0.6, 0.6), extra);
@@ -102,7 +102,7 @@ fn toon_has_few_shades_and_an_outline() {
         for shade in &seen {
             counts[usize::from(*shade)] += 1;
         }
-        // Only shades that occur in more than a handful of pixels are counted.
+        // Only shades that occur in more than 12 pixels are counted.
         (counts.iter().filter(|c| **c > 12).count(), picture)
     };
     let (plain, _) = shades(&lit);
@@ -137,7 +137,7 @@ fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
     let (plain, glow) = (small(shining(8.0), &json!({})), small(shining(8.0), &on));
     let beside = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 8) as usize;
     assert!(luminance(glow[beside]) > luminance(plain[beside]) + 0.01, "{:?} {:?}", plain[beside], glow[beside]);
-    // White that is not bright enough does not glow. The difference is within 1 % of the mean.
+    // A white surface that is not bright enough does not glow, so bloom changes the mean luminance by less than 1 %.
     let (plain, still) = (small(matte(0.8, 0.8, 0.8), &json!({})), small(matte(0.8, 0.8, 0.8), &on));
     let (a, b) = (mean(plain.iter().map(|p| luminance(*p))), mean(still.iter().map(|p| luminance(*p))));
     assert!((a - b).abs() < 0.01 * a, "{a} {b}");
@@ -145,7 +145,8 @@ fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
 
 #[test]
 fn depth_of_field_blurs_distant_surfaces_and_keeps_the_front_sharp() {
-    // There are a near and a far pair of squares. Each pair has an edge in the middle of its half of the picture.
+    // The lower pair of squares is near, and the upper pair is far away. In each pair, a white and a black square meet
+    // in the middle of the picture.
     let wide = |shift: f32, y: f32, z: f32, material: Material| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| *v = [0.5 * v[0] + shift, 0.4 * v[1] + y, v[2] + z]);
@@ -178,8 +179,8 @@ fn depth_of_field_blurs_distant_surfaces_and_keeps_the_front_sharp() {
 
 #[test]
 fn a_sharp_edge_stays_straight_even_if_other_parts_are_strongly_blurred() {
-    // A sharp board is in front of white. A second board is in front of the sharp board in the lower half of the
-    // picture, and a small board is far away.
+    // A sharp board is in front of a white background. A second board is in front of the sharp board in the lower half
+    // of the picture, and a small board is far behind them.
     let board = |half: [f32; 2], [x, y, z]: [f32; 3]| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| *v = [half[0] * v[0] + x, half[1] * v[1] + y, v[2] + z]);
@@ -205,7 +206,7 @@ fn a_sharp_edge_stays_straight_even_if_other_parts_are_strongly_blurred() {
 
 #[test]
 fn occlusion_darkens_crevices_and_hardly_changes_open_areas() {
-    // The scene is a ball in the corner of two walls.
+    // The scene is a ball that touches a wall behind it.
     let corner = |extra: &Value| {
         let parts = vec![
             (square(), matte(0.7, 0.7, 0.7), [0.0, 0.0, -0.3], 1.0),
@@ -215,12 +216,12 @@ fn occlusion_darkens_crevices_and_hardly_changes_open_areas() {
     };
     let (one, many) =
         (corner(&json!({"n8aoEnabled": true})), corner(&json!({"n8aoEnabled": true, "n8aoIntensity": 6})));
-    // The first point is beside the ball, the second is in a corner of the square.
+    // The first point is on the wall beside the ball, and the second point is near a corner of the wall.
     let crevice = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 6) as usize;
     let open = (SIDE * (SIDE / 2 - SIDE / 4) + SIDE / 2 - SIDE / 4) as usize;
     assert!(luminance(many[crevice]) < 0.9 * luminance(one[crevice]), "{:?} {:?}", one[crevice], many[crevice]);
     // At the second point, the ball covers 1.8 % of the cosine-weighted hemisphere: h r² / d³ with h = r = 0.3 and d =
-    // 1.14. The strength of the occlusion increases this effect, so that 0.91 remains.
+    // 1.14. The intensity of the occlusion amplifies this effect, so that 91 % of the light remains.
     assert!(luminance(many[open]) > 0.87 * luminance(one[open]), "{:?} {:?}", one[open], many[open]);
 }
 

@@ -74,7 +74,7 @@ fn points_without_normals_show_their_colour_and_emission_unlit() {
     let places = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0]];
     let tints = vec![[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
     let primitive = Primitive { colors: tints, ..points(places.to_vec()) };
-    // The bounding box of a cloud is centred, so these points are lower than in the model.
+    // The scene is centred on the bounding box of the points, so the points are 0.25 units lower than in the model.
     let at = |p: [f32; 3]| pixel(Vec3::from(p) - Vec3::Y * 0.25, 270);
     let plain = seen(primitive.clone(), Material::default(), 270);
     let found = places.map(|p| plain.color[at(p)]);
@@ -208,8 +208,8 @@ fn depth_and_normals_of_points_match_the_points() {
         let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;
         let ray = Vec3::new(ndc(i as u32 % SIDE) * half, -ndc(i as u32 / SIDE) * half, -1.0);
         let point = Vec3::new(0.0, 0.0, DISTANCE) + ray * bare.depth[i];
-        // All pixels of a disc have the depth of its centre, and the disc extends half a pixel or some hundredths of a
-        // unit around its centre.
+        // All pixels of a disc have the depth of its centre, so the computed points are only approximately on the
+        // sphere of radius 1.
         assert!((0.97..1.04).contains(&point.length()), "{point}");
         let (toward, normal) = (Vec3::from(bare.normal[i]), Vec3::from(lit.normal[i]));
         assert!(toward.dot(-ray.normalize()) > 0.99, "{toward}");
@@ -225,7 +225,7 @@ fn the_depth_of_a_line_changes_along_the_line() {
     let layers = seen(lines(vec![[-1.0, 0.0, -1.0], [1.0, 0.0, 1.0]]), Material::default(), 270);
     for x in [-0.8_f32, -0.3, 0.4, 0.9] {
         let i = pixel(Vec3::new(x, 0.0, x), 270);
-        // The line is one pixel wide, so the centre of the line may be in the next row.
+        // The line is one pixel wide, so it may be in the row above.
         let depth = [i, i - 270].map(|i| layers.depth[i]).into_iter().fold(0.0, f32::max);
         assert!((depth - (DISTANCE - x)).abs() < 0.02, "{x}: {depth}");
     }

@@ -1,5 +1,5 @@
-//! Tests of the surfaces at a point of a frame. They must be the surfaces that the frame shows at the point. Settings
-//! that are made from a found surface must have their effect at the point.
+//! Tests that `Scene::surfaces_at` returns the surfaces that a frame shows at a point. A decal that is placed with a
+//! returned surface must appear at this point.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -15,7 +15,7 @@ use crate::models::{arm, model_of, morphing, plain_scene, primitive, settings, s
 
 const ASPECT: f64 = 16.0 / 9.0;
 
-/// Returns the position in a frame at which a point of the world appears.
+/// Returns the position of a world-space point in a frame, as fractions of the width and the height.
 fn seen_at(shot: &Shot, world: Vec3) -> [f64; 2] {
     let camera = &shot.camera;
     let in_view = camera.view_from_world.transform_point3(world);
@@ -24,7 +24,7 @@ fn seen_at(shot: &Shot, world: Vec3) -> [f64; 2] {
     Vec2::new(0.5 + 0.5 * on_frame.x, 0.5 - 0.5 * on_frame.y).as_dvec2().to_array()
 }
 
-/// Returns the surfaces in a frame at the position of a point of the world.
+/// Returns the surfaces at the position of a world-space point in a frame.
 fn surfaces(scene: &Scene, frame: usize, world: Vec3) -> Vec<SurfaceAtPoint> {
     let shot = &scene.shots[frame];
     scene.surfaces_at(shot, seen_at(shot, world), ASPECT).surfaces
@@ -71,7 +71,7 @@ fn square_morph() -> Model {
     model
 }
 
-/// Returns the middle of a triangle of a posed primitive, at the position where the shot shows it.
+/// Returns the centroid of a triangle of a posed primitive in world space, after the scale of the shot is applied.
 fn middle(scene: &Scene, shot: &Shot, posed: &PosedPrimitive, triangle: usize) -> Vec3 {
     let node = &scene.model.nodes[posed.node];
     let part = &scene.model.meshes[node.mesh.unwrap()].primitives[posed.primitive];

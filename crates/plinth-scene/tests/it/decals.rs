@@ -41,7 +41,7 @@ fn middle(posed: &PosedPrimitive) -> Vec3 {
     (min + max) * 0.5
 }
 
-/// Returns a finely subdivided square that faces +Z. Half its side length is 1.
+/// Returns a finely subdivided square that faces +Z. Its side length is 2.
 fn sheet() -> Model {
     let at = |i: u32| i as f32 / 10.0 - 1.0;
     let mut part = primitive((0..21 * 21).map(|i| [at(i % 21), at(i / 21), 0.0]).collect());

@@ -26,7 +26,7 @@ pub(crate) fn plain_scene(model: Model, json: &Value) -> Scene {
     build_scene(Arc::new(model), &settings(json), Some(even)).unwrap()
 }
 
-/// Returns a primitive in which each point is a corner of three triangles.
+/// Returns a primitive in which each position is a corner of three triangles.
 pub(crate) fn primitive(positions: Vec<[f32; 3]>) -> Primitive {
     let count = positions.len() as u32;
     let indices = (0..count).flat_map(|i| [i, (i + 1) % count, (i + 2) % count]).collect();

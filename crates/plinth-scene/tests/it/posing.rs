@@ -1,4 +1,4 @@
-//! Tests of the vertices in world space in animated poses.
+//! Tests of the world-space vertices of posed models.
 
 use glam::{Mat4, Vec3};
 use plinth_model::{Model, MorphTarget, Node, Transform, Trs};
@@ -200,7 +200,7 @@ fn the_scale_of_a_mesh_is_that_of_its_longest_axis_in_any_node() {
     let scales = scene.still_mesh_scales();
     let largest = growth(&posed[1]);
     assert!(largest > growth(&posed[0]));
-    // The mesh of the rotated node is sheared by the stretch, so only an upper bound of the scale is returned.
+    // Non-uniform scaling shears the mesh of the rotated node, so only an upper bound of its scale is returned.
     assert!(scales[0].is_some_and(|scale| scale >= largest && scale < 1.5 * largest), "{scales:?} {largest}");
     assert_eq!(scales[1], None, "the second mesh is not drawn");
 }

@@ -21,7 +21,7 @@ use crate::support::{ball, plan, write};
 
 /// A video that was packaged as HLS, in a temporary folder.
 struct Packaged {
-    // Deletes the folder when it is dropped.
+    // The folder is deleted when this field is dropped.
     folder: tempfile::TempDir,
     size: (u32, u32),
     frames: u32,

@@ -126,7 +126,7 @@ fn every_part_of_every_shape_is_converted_to_its_type() {
     }
 }
 
-/// Returns a value of this shape that contains all optional members.
+/// Returns a JSON value that matches `shape` and contains all optional members.
 fn sample(shape: &Shape) -> Value {
     match shape {
         Shape::Number { max, .. } | Shape::NonZero { max, .. } | Shape::Positive { max } | Shape::Scale { max, .. } => {
