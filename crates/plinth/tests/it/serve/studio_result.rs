@@ -1,6 +1,9 @@
-//! Tests of the page of a finished render: its stream, its bundle, and links that work without a sign-in.
+//! Tests of the page of a finished render: its stream, its bundle, links that work without a sign-in, and failures.
 
-use super::backstage::{PACKAGING, content};
+use plinth_spec::FailureCode;
+use serde_json::json;
+
+use super::backstage::{Backstage, PACKAGING, content};
 use super::browser::Page;
 use super::on_both;
 use super::server::{EMAIL, Served};
@@ -62,7 +65,27 @@ async fn links_open_without_a_sign_in_and_are_made_only_by_members(served: Serve
     assert_eq!(without_token.status, 403);
 }
 
+async fn a_failed_render_shows_the_message_what_to_do_and_the_refund(served: Served) {
+    let model = served.client.upload("chair", None).await.text("modelId");
+    let backstage = Backstage::of(&served).await;
+    let alice = served.browser(EMAIL).await;
+    for (code, advice, refunded) in [
+        (FailureCode::RendererError, "Repair the model as the message says", false),
+        (FailureCode::DisplayLost, "The fault lies with the service", true),
+    ] {
+        let id = backstage.order(&model, &json!({"quality": "standard", "length": 2}), None).await;
+        let claim = backstage.claim(&id).await;
+        backstage.service.fail_render(&claim, code, "no such mesh").await.unwrap().unwrap();
+        let page = alice.get(&format!("/renders/{id}")).await;
+        let problem = page.between("<div class=\"problem\">", "</div>");
+        assert!(problem.contains("No such mesh") && problem.contains(code.as_str()), "{problem}");
+        assert!(problem.contains(advice), "{problem}");
+        assert_eq!(problem.contains("refunded"), refunded, "{problem}");
+    }
+}
+
 on_both! {
     the_page_sends_only_files_of_the_stream_and_only_to_members
     links_open_without_a_sign_in_and_are_made_only_by_members
+    a_failed_render_shows_the_message_what_to_do_and_the_refund
 }
