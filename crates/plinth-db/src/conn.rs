@@ -1,5 +1,7 @@
 //! A connection to a SQLite or PostgreSQL database.
 
+use std::time::SystemTime;
+
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -11,7 +13,7 @@ use crate::Result;
 use crate::error::DbError;
 use crate::pool::QUERY_TIMEOUT;
 use crate::row::Row;
-use crate::sql::{Param, Sql, params};
+use crate::sql::{Param, Sql, now_ms, params};
 use crate::table::numbered;
 
 /// A database connection for queries. Writing needs a [`Tx`](crate::Tx).
@@ -140,12 +142,17 @@ impl Conn {
     /// Returns the time of the database server's clock, as Unix time in milliseconds. All machines use this clock, so
     /// their times agree.
     pub async fn now_ms(&mut self) -> Result<i64> {
-        let sql = Sql {
-            sqlite: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
-            postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
-        };
-        self.fetch_one(sql, params![]).await?.int("now")
+        if !self.is_postgres() {
+            return Ok(system_ms());
+        }
+        self.fetch_one(concat!("SELECT ", now_ms!(postgres), " AS now"), params![]).await?.int("now")
     }
+}
+
+/// Returns the time of this machine's clock, which is also the clock of a SQLite database.
+pub(crate) fn system_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Adds a client-side timeout to a PostgreSQL query, because the query would wait forever for an unreachable server.

@@ -12,7 +12,7 @@ use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
 
 use crate::Result;
 use crate::checkpoint::{Checkpoints, LOG_PAGES};
-use crate::conn::{Conn, Inner};
+use crate::conn::{Conn, Inner, system_ms};
 use crate::error::DbError;
 use crate::migrate::{check_is_supported, migrator};
 use crate::sql::{Sql, params};
@@ -26,6 +26,9 @@ const KEEPALIVE: [(&str, &str); 3] =
 /// Client-side timeout of a PostgreSQL statement. It is longer than PostgreSQL's `statement_timeout`, so that a server
 /// that still responds reports the timeout.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
+/// Time after which an idle PostgreSQL connection is tested before it is used again. Its machine or server may have failed
+/// meanwhile. A connection that was used just before was tested when it returned to the pool.
+const IDLE_UNTESTED: Duration = Duration::from_secs(1);
 /// Maximum number of PostgreSQL connections that are reserved for workers. At most a quarter of all connections is
 /// reserved.
 const MAX_LEASE_CONNECTIONS: u32 = 4;
@@ -142,6 +145,11 @@ impl Db {
         }))
     }
 
+    /// Returns the time of the database's clock like [`Conn::now_ms`]. On SQLite, this needs no connection.
+    pub async fn now_ms(&self) -> Result<i64> {
+        if self.is_shared() { self.read().await?.now_ms().await } else { Ok(system_ms()) }
+    }
+
     /// Returns a handle to this database for workers, which claim renders, renew leases and report results. The handle
     /// uses the connections that are reserved for them.
     #[must_use]
@@ -236,16 +244,17 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
         .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
         .busy_timeout(WAIT_TIMEOUT)
         .foreign_keys(true);
-    let writer =
-        SqlitePoolOptions::new().max_connections(1).acquire_timeout(WAIT_TIMEOUT).connect_with(connect.clone());
-    let writer = writer.await?;
+    let pool = |connections| {
+        // A connection to a file cannot fail while it is idle, so it is not tested.
+        let pool = SqlitePoolOptions::new().test_before_acquire(false);
+        pool.max_connections(connections).acquire_timeout(WAIT_TIMEOUT)
+    };
+    let writer = pool(1).connect_with(connect.clone()).await?;
     if options.may_change {
         migrator(false).run(&writer).await?;
     }
-    let checkpoints = SqlitePoolOptions::new().max_connections(1).acquire_timeout(WAIT_TIMEOUT);
-    let checkpoints = Checkpoints::new(checkpoints.connect_lazy_with(connect.clone()));
-    let readers = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(WAIT_TIMEOUT);
-    let readers = readers.connect_lazy_with(connect.pragma("query_only", "on"));
+    let checkpoints = Checkpoints::new(pool(1).connect_lazy_with(connect.clone()));
+    let readers = pool(SQLITE_READERS).connect_lazy_with(connect.pragma("query_only", "on"));
     Ok(Pools::Sqlite { writer, readers, checkpoints })
 }
 
@@ -261,7 +270,17 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
         conn.close().await?;
     }
     let connect = connect.options(KEEPALIVE).options(options.time_limits.of_connection());
-    let pool = |connections| PgPoolOptions::new().max_connections(connections).acquire_timeout(WAIT_TIMEOUT);
+    let pool = |connections| {
+        let pool = PgPoolOptions::new().test_before_acquire(false).before_acquire(|conn, state| {
+            Box::pin(async move {
+                if state.idle_for > IDLE_UNTESTED {
+                    conn.ping().await?;
+                }
+                Ok(true)
+            })
+        });
+        pool.max_connections(connections).acquire_timeout(WAIT_TIMEOUT)
+    };
     let reserved = (options.postgres_connections / 4).clamp(1, MAX_LEASE_CONNECTIONS);
     let Some(others) = options.postgres_connections.checked_sub(reserved).filter(|others| *others > 0) else {
         let only = pool(1).connect_with(connect).await?;

@@ -2,72 +2,98 @@
 
 use std::fmt::Write as _;
 
-use crate::sql::{Param, params};
+use crate::sql::{Param, now_ms, params};
 use crate::{Conn, DbError, Result, Tx};
 
-/// State of a window after a request was counted.
+/// State of a window after requests were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Number of requests in this window, including the request that was just counted.
+    /// Number of requests in this window, including the requests that were just counted.
     pub requests: u64,
     /// End of the window.
     pub ends_at: i64,
 }
 
-/// Counts a request under several keys, each given with its limit, in the current window of each key. Starts a new window if
-/// the current one has ended. Stops after the first key whose limit is exceeded. Returns the windows of the counted keys, and
-/// the current time. `now` is the current time; `None` means the time of the database's clock.
+/// Result of [`count`] for one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The key's window, which includes all requests that were counted.
+    pub window: Window,
+    /// How many of the requests were counted under this key.
+    pub requests: u64,
+}
+
+/// Counts several requests under several keys, each given with its limit, in the current window of each key. Starts a new
+/// window if the current one has ended. A request that exceeds the limit of a key is not counted under the keys after it.
+/// Returns the result for each key under which a request was counted, and the current time. `now` is the current time; `None`
+/// means the time of the database's clock.
 ///
 /// Runs a single statement, because every request to the API waits for it. The commit does not wait for the disk, so the
 /// counts of the last second may be lost if the database crashes.
 /// Errors: the database is SQLite. Services on SQLite keep their counters in memory.
 pub async fn count(
     conn: &mut Conn,
-    counted: &[(String, u32)],
+    keys: &[(String, u32)],
+    requests: u64,
     length_ms: i64,
     now: Option<i64>,
-) -> Result<(Vec<Window>, i64)> {
+) -> Result<(Vec<Counted>, i64)> {
     let (mut steps, mut columns, mut joins) = (String::new(), String::new(), String::new());
-    let mut values = vec![Param::from(now), Param::from(length_ms)];
-    for (n, (key, limit)) in counted.iter().enumerate() {
+    let requests = i64::try_from(requests).unwrap_or(i64::MAX);
+    let mut values = vec![Param::from(now), Param::from(length_ms), Param::from(requests)];
+    for (n, (key, limit)) in keys.iter().enumerate() {
         let (key_number, limit_number) = (values.len() + 1, values.len() + 2);
         values.extend([Param::from(key.as_str()), Param::from(i64::from(*limit))]);
-        // Each step reads the result of the step before, so they are executed in order.
-        let source = n.checked_sub(1).map_or_else(
-            || "FROM clock".to_owned(),
-            |before| format!("FROM clock, step{before} WHERE step{before}.requests <= step{before}.most"),
+        // Each step counts the requests that the step before has let pass, so the steps are executed in order.
+        let (counted, source) = n.checked_sub(1).map_or_else(
+            || ("CAST($3 AS BIGINT)".to_owned(), "FROM clock".to_owned()),
+            |before| {
+                let passed = format!("(SELECT passed FROM step{before})");
+                let source = format!("FROM clock, step{before} WHERE step{before}.passed > 0");
+                (passed, source)
+            },
         );
         let is_over = "w.ends_at <= excluded.started_at";
         let _never_fails = write!(
             steps,
             ", step{n} AS (INSERT INTO rate_windows AS w (key, started_at, ends_at, requests) \
-             SELECT ${key_number}, clock.now, clock.now + CAST($2 AS BIGINT), 1 {source} ON CONFLICT (key) DO UPDATE SET \
-             requests = CASE WHEN {is_over} THEN 1 ELSE w.requests + 1 END, \
+             SELECT ${key_number}, clock.now, clock.now + CAST($2 AS BIGINT), {counted} {source} \
+             ON CONFLICT (key) DO UPDATE SET \
+             requests = CASE WHEN {is_over} THEN excluded.requests ELSE w.requests + excluded.requests END, \
              started_at = CASE WHEN {is_over} THEN excluded.started_at ELSE w.started_at END, \
              ends_at = CASE WHEN {is_over} THEN excluded.ends_at ELSE w.ends_at END \
-             RETURNING requests, ends_at, CAST(${limit_number} AS BIGINT) AS most)"
+             RETURNING requests, ends_at, {counted} AS counted, \
+             LEAST({counted}, GREATEST(0, CAST(${limit_number} AS BIGINT) - (requests - {counted}))) AS passed)"
         );
-        let _never_fails = write!(columns, ", step{n}.requests AS requests{n}, step{n}.ends_at AS ends_at{n}");
+        let _never_fails = write!(
+            columns,
+            ", step{n}.requests AS requests{n}, step{n}.ends_at AS ends_at{n}, step{n}.counted AS counted{n}"
+        );
         let _never_fails = write!(joins, " LEFT JOIN step{n} ON true");
     }
     let sql = format!(
-        "WITH clock AS MATERIALIZED (SELECT coalesce(CAST($1 AS BIGINT), \
-         CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) AS now, \
+        "WITH clock AS MATERIALIZED (SELECT coalesce(CAST($1 AS BIGINT), {now}) AS now, \
          set_config('synchronous_commit', 'off', true) AS commits){steps} \
-         SELECT clock.now, clock.commits{columns} FROM clock{joins}"
+         SELECT clock.now, clock.commits{columns} FROM clock{joins}",
+        now = now_ms!(postgres)
     );
     let rows = conn.fetch_all_built(&sql, &values).await?;
     let row = rows.first().ok_or(DbError::Corrupt { column: "now", value: String::new() })?;
-    let mut windows = Vec::with_capacity(counted.len());
-    for &(requests, ends_at) in COLUMNS.iter().take(counted.len()) {
+    let mut results = Vec::with_capacity(keys.len());
+    for &(requests, ends_at, counted) in COLUMNS.iter().take(keys.len()) {
         let Some(requests) = row.maybe_int(requests)? else { break };
-        windows.push(Window { requests: requests.unsigned_abs(), ends_at: row.int(ends_at)? });
+        let window = Window { requests: requests.unsigned_abs(), ends_at: row.int(ends_at)? };
+        results.push(Counted { window, requests: row.count(counted)? });
     }
-    Ok((windows, row.int("now")?))
+    Ok((results, row.int("now")?))
 }
 
-/// Names of the result columns for each counted key. A request has at most three keys.
-const COLUMNS: [(&str, &str); 3] = [("requests0", "ends_at0"), ("requests1", "ends_at1"), ("requests2", "ends_at2")];
+/// Names of the result columns for each key. A request has at most three keys.
+const COLUMNS: [(&str, &str, &str); 3] = [
+    ("requests0", "ends_at0", "counted0"),
+    ("requests1", "ends_at1", "counted1"),
+    ("requests2", "ends_at2", "counted2"),
+];
 
 /// Returns the key's window, which may have ended; `None` if the key has none.
 pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<Window>> {

@@ -12,6 +12,17 @@ pub(crate) struct Sql {
     pub(crate) postgres: &'static str,
 }
 
+/// The time of the database's clock, as Unix time in milliseconds, in the dialect of one database.
+macro_rules! now_ms {
+    (sqlite) => {
+        "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+    };
+    (postgres) => {
+        "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
+    };
+}
+pub(crate) use now_ms;
+
 impl From<&'static str> for Sql {
     fn from(text: &'static str) -> Self {
         Self { sqlite: text, postgres: text }

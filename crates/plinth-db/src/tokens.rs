@@ -5,7 +5,7 @@ use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 
 use crate::row::Row;
-use crate::sql::{Param, params};
+use crate::sql::{Param, Sql, now_ms, params};
 use crate::table::{Column, insert, row};
 use crate::workspaces::role;
 use crate::{Conn, Result, Tx};
@@ -93,6 +93,8 @@ pub struct Bearer {
     pub workspace_is_deleted: bool,
     /// The account's role in the workspace; `None` if it is not a member.
     pub role: Option<Role>,
+    /// Time of the database's clock when the key was read.
+    pub read_at: i64,
 }
 
 pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
@@ -115,8 +117,13 @@ pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
 
 macro_rules! select_bearer {
     ($condition:literal) => {
+        Sql { sqlite: select_bearer!($condition, sqlite), postgres: select_bearer!($condition, postgres) }
+    };
+    ($condition:literal, $database:ident) => {
         concat!(
-            "SELECT t.*, a.email, a.is_admin, \
+            "SELECT ",
+            now_ms!($database),
+            " AS read_at, t.*, a.email, a.is_admin, \
              (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
              w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, ",
             role!(),
@@ -155,6 +162,7 @@ fn bearer(row: &Row) -> Result<Bearer> {
         payer_id: row.parsed("owner_id", AccountId::parse)?,
         workspace_is_deleted: row.flag("where_is_deleted")?,
         role: row.maybe_parsed("role", Role::from_name)?,
+        read_at: row.int("read_at")?,
     })
 }
 

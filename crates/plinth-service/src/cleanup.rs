@@ -45,7 +45,7 @@ impl Service {
     /// ended previews, expired sessions, link secrets and rate windows, and old reports of workers. Several machines may call this method
     /// concurrently. One call deletes a limited number of objects and rows; call the method again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
-        self.windows.forget_ended(self.options.clock.now_ms(&mut self.db.read().await?).await?);
+        self.windows.forget_ended(self.options.clock.read_ms(&self.db).await?);
         // These rows name no objects, so they are deleted during a hold, too.
         let deleting = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -121,7 +121,7 @@ impl Service {
     /// Deletes the partly written objects of killed processes from a local store. Returns the number of deleted
     /// objects. Lists all files of the store, so it should run rarely.
     pub async fn delete_unfinished_objects(&self) -> Result<u64> {
-        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let now = self.options.clock.read_ms(&self.db).await?;
         let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());
         Ok(self.store.remove_unfinished(SystemTime::UNIX_EPOCH + since).await?)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
-use plinth_db::{Conn, DbError, Tx};
+use plinth_db::{Conn, Db, DbError, Tx};
 
 /// Source of the current time.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,14 @@ impl Clock {
     pub async fn now_ms(&self, conn: &mut Conn) -> Result<i64, DbError> {
         match self {
             Self::Database => conn.now_ms().await,
+            Self::Set(time) => Ok(time.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Returns the Unix time in milliseconds. Takes a connection to the database only if necessary.
+    pub async fn read_ms(&self, db: &Db) -> Result<i64, DbError> {
+        match self {
+            Self::Database => db.now_ms().await,
             Self::Set(time) => Ok(time.load(Ordering::SeqCst)),
         }
     }

@@ -33,10 +33,10 @@ impl Service {
             let mut rounds = Rounds { lease, last_ms: None };
             loop {
                 timer.tick().await;
-                if self.now_ms().await.is_ok_and(|now_ms| rounds.begin(now_ms)) {
+                if self.options.clock.read_ms(&self.db).await.is_ok_and(|now_ms| rounds.begin(now_ms)) {
                     // This process was suspended, or the clock was changed. Workers need time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
-                    rounds.restart(self.now_ms().await.ok());
+                    rounds.restart(self.options.clock.read_ms(&self.db).await.ok());
                 }
                 if !self.reclaim_leases().await {
                     while self.store_time_of_write().await.is_err() {
@@ -44,7 +44,7 @@ impl Service {
                     }
                     // After an outage of the database, workers need time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
-                    rounds.restart(self.now_ms().await.ok());
+                    rounds.restart(self.options.clock.read_ms(&self.db).await.ok());
                 }
             }
         };
@@ -90,10 +90,6 @@ impl Service {
             () = measuring => {}
             () = cleaning_unfinished => {}
         }
-    }
-
-    async fn now_ms(&self) -> Result<i64> {
-        Ok(self.options.clock.now_ms(&mut self.db.read().await?).await?)
     }
 
     /// Requeues renders with expired leases. Returns false if the database failed.

@@ -195,7 +195,7 @@ impl Service {
             mail_stored: Arc::new(Notify::new()),
             previews: PreviewDesk::new(),
             arrivals: Arc::new(Arrivals::new()),
-            windows: Windows::of(&db),
+            windows: Windows::of(&db, &options.clock),
             options: Arc::new(options),
             leases: db.for_leases(),
             writers: FairSemaphore::new(u64::MAX, 1),

@@ -9,10 +9,10 @@ use crate::make;
 
 /// Counts a request under one key.
 async fn count(db: &Db, key: &str, now: i64) -> Window {
-    let counted = [(key.to_owned(), 100)];
-    let (windows, at) = rate_windows::count(&mut db.read().await.unwrap(), &counted, 60_000, Some(now)).await.unwrap();
-    assert_eq!(at, now);
-    windows[0]
+    let keys = [(key.to_owned(), 100)];
+    let (counted, at) = rate_windows::count(&mut db.read().await.unwrap(), &keys, 1, 60_000, Some(now)).await.unwrap();
+    assert_eq!((at, counted[0].requests), (now, 1));
+    counted[0].window
 }
 
 #[tokio::test]
@@ -36,13 +36,29 @@ async fn a_request_that_exceeds_a_limit_is_not_counted_under_the_keys_after_it()
     let database = TestDatabase::postgres();
     let db = make::open(database.address()).await;
     let mut conn = db.read().await.unwrap();
-    let counted = [("first", 9), ("second", 2), ("third", 9)].map(|(key, limit)| (key.to_owned(), limit));
+    let keys = [("first", 9), ("second", 2), ("third", 9)].map(|(key, limit)| (key.to_owned(), limit));
     let mut seen = Vec::new();
     for _request in 0..3 {
-        let (windows, _now) = rate_windows::count(&mut conn, &counted, 60_000, None).await.unwrap();
-        seen.push(windows.iter().map(|window| window.requests).collect::<Vec<_>>());
+        let (counted, _now) = rate_windows::count(&mut conn, &keys, 1, 60_000, None).await.unwrap();
+        seen.push(counted.iter().map(|counted| counted.window.requests).collect::<Vec<_>>());
     }
     assert_eq!(seen, [vec![1, 1, 1], vec![2, 2, 2], vec![3, 3]]);
+}
+
+#[tokio::test]
+async fn requests_that_are_counted_together_pass_until_a_limit_is_reached() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    let mut conn = db.read().await.unwrap();
+    let keys = [("first", 8), ("second", 5), ("third", 9)].map(|(key, limit)| (key.to_owned(), limit));
+    let mut count = async |requests, now| {
+        let (counted, _now) = rate_windows::count(&mut conn, &keys, requests, 1_000, Some(now)).await.unwrap();
+        counted.iter().map(|counted| (counted.window.requests, counted.requests)).collect::<Vec<_>>()
+    };
+    assert_eq!(count(4, 0).await, [(4, 4), (4, 4), (4, 4)]);
+    assert_eq!(count(6, 0).await, [(10, 6), (8, 4), (5, 1)], "four pass the first limit, one the second");
+    assert_eq!(count(2, 0).await, [(12, 2)], "none passes the first limit");
+    assert_eq!(count(9, 1_000).await, [(9, 9), (8, 8), (5, 5)], "the windows have ended");
 }
 
 #[tokio::test]

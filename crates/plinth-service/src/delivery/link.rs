@@ -60,7 +60,7 @@ impl Service {
         disposition: &str,
     ) -> Result<(String, i64)> {
         let expires_in = limits::clamp_expires_secs(expires);
-        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let now = self.options.clock.read_ms(&self.db).await?;
         let link = NewLink {
             method: LinkMethod::Get,
             key,

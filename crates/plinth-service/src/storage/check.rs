@@ -97,7 +97,7 @@ impl Service {
         // stored before this query, so the result of this query contains their prefixes.
         let marks: HashSet<String> =
             unreferenced_objects::list(&mut self.db.read().await?).await?.into_iter().collect();
-        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let now = self.options.clock.read_ms(&self.db).await?;
         let mut objects = self.store.list("")?;
         let mut last: Option<((Kind, String), References)> = None;
         while let Some(object) = objects.next().await {

@@ -360,7 +360,7 @@ async fn requests_of_one_account_do_not_use_up_the_connections() {
     let slow = tokio::spawn(async move {
         let counting = slow.write(|tx| {
             Box::pin(async move {
-                plinth_db::rate_windows::count(tx, &[(key, 300)], 60_000, Some(1)).await?;
+                plinth_db::rate_windows::count(tx, &[(key, 300)], 1, 60_000, Some(1)).await?;
                 locked.send(()).unwrap();
                 tokio::time::sleep(Duration::from_secs(3)).await;
                 Ok::<_, plinth_db::DbError>(())
@@ -383,9 +383,14 @@ async fn requests_of_one_account_do_not_use_up_the_connections() {
     }
     assert!(!slow.is_finished(), "the test was too slow to show anything");
     slow.await.unwrap();
+    let mut remaining = Vec::new();
     for counted in many {
-        assert!(!counted.await.unwrap().is_exceeded);
+        let allowance = counted.await.unwrap();
+        assert!(!allowance.is_exceeded);
+        remaining.push(allowance.remaining);
     }
+    remaining.sort_unstable();
+    assert_eq!(remaining, (200..300).collect::<Vec<_>>(), "requests that are counted together are counted one by one");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -21,7 +21,7 @@ impl Service {
     /// Errors: the signature is wrong or too old, the event is malformed, or its amount is not the price of the purchase.
     pub async fn stripe_event(&self, signature: Option<&str>, body: &[u8]) -> Result<()> {
         let stripe = self.options.stripe.as_ref().ok_or_else(purchase_is_off)?;
-        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let now = self.options.clock.read_ms(&self.db).await?;
         let is_signed =
             signature.is_some_and(|header| signature::is_valid(header, body, &stripe.webhook_secrets, now / 1000));
         if !is_signed {

@@ -15,7 +15,7 @@ use crate::serve::server::Served;
 /// Number of accounts that share the connections.
 const ACCOUNTS: usize = 8;
 /// Number of orders per upload.
-const ORDERS: usize = 10;
+const ORDERS: i32 = 10;
 /// Number of times that a program polls each render that it has ordered.
 const POLLS: usize = 3;
 

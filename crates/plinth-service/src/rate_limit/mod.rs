@@ -1,8 +1,9 @@
 //! Rate limits of requests and password attempts.
 
+mod shared;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use plinth_db::Db;
 use plinth_db::rate_windows::{self, Window};
@@ -12,9 +13,9 @@ use plinth_spec::{ErrorCode, limits};
 use crate::access::Caller;
 use crate::clock::Clock;
 use crate::error::{Result, ServiceError};
-use crate::fair_semaphore::FairSemaphore;
 use crate::hash::sha256_hex;
 use crate::service::Service;
+use shared::{Limits, SharedWindows};
 
 /// Length of the window for password attempts, in milliseconds.
 const PASSWORDS_MS: i64 = 600_000;
@@ -66,14 +67,14 @@ impl Service {
             Meter::Ingests => ("ingests", self.options.ingests_per_10_minutes, 600_000),
         };
         let account = &caller.account_id;
-        let counted = match &caller.token_id {
+        let keys = match &caller.token_id {
             None => vec![(format!("{name}:of:{account}"), limit)],
             Some(token) => {
                 let of_account = limit.saturating_mul(limits::ACCOUNT_FACTOR);
                 vec![(format!("{name}:{token}"), limit), (format!("{name}:by:{account}"), of_account)]
             }
         };
-        self.count(account.as_str(), counted, window_ms).await
+        self.count(account.as_str(), keys, window_ms).await
     }
 
     /// Counts an action of an account in a window that only this kind of action uses. `limit` is the limit of the window.
@@ -106,12 +107,12 @@ impl Service {
         }
         // The order matters: an attempt that exceeds one limit is not counted toward the later limits, which are shared
         // with other clients.
-        let counted = vec![
+        let keys = vec![
             (format!("{client}:{account}"), limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT),
             (client, of_client),
             (format!("password:{account}"), limits::PASSWORDS_PER_ACCOUNT),
         ];
-        self.count(holder, counted, PASSWORDS_MS).await?.check().map(drop)
+        self.count(holder, keys, PASSWORDS_MS).await?.check().map(drop)
     }
 
     /// Returns the allowance of a key if its limit is reached, so that the next request would exceed it.
@@ -126,46 +127,21 @@ impl Service {
         Ok(exhausted.map(|window| Allowance { is_exceeded: true, ..allowance(limit, window, window_ms, now) }))
     }
 
-    /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The counters are
-    /// in the database if several processes share it, and otherwise in memory. Stops at the first key whose limit is exceeded,
-    /// and returns the allowance of this key. If no limit is exceeded, returns the allowance of the first key. Requests that are
-    /// counted in the database wait for each other if they lock the same rows. Therefore only a few requests of one holder are
-    /// counted in the database at the same time, and none while a limit is known to be exceeded. Otherwise one holder could use
-    /// up the connections.
-    // Source: decision 0070 in `docs/decisions`.
-    async fn count(&self, holder: &str, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
-        let shared = match &self.windows {
-            Windows::Database(shared) => shared,
+    /// Counts a request of a holder under several keys, each of which has a limit. A window starts with its first request. The
+    /// counters are in the database if several processes share it, and otherwise in memory. Stops at the first key whose limit
+    /// is exceeded, and returns the allowance of this key. If no limit is exceeded, returns the allowance of the first key.
+    async fn count(&self, holder: &str, keys: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
+        match &self.windows {
+            Windows::Database(shared) => shared.count(Limits { holder: holder.to_owned(), keys, window_ms }).await,
             Windows::Memory(windows) => {
-                let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+                let now = self.options.clock.read_ms(&self.db).await?;
                 let mut windows = lock(windows);
-                let counting = counted
+                let counting = keys
                     .into_iter()
                     .map(|(key, limit)| allowance(limit, count_in(&mut windows, key, window_ms, now), window_ms, now));
-                return first_or_exceeded(counting).ok_or_else(no_limit);
+                first_or_exceeded(counting)
             }
-        };
-        let clock = &self.options.clock;
-        if let Some(exceeded) = shared.find_exceeded(&counted, window_ms, clock) {
-            return Ok(exceeded);
         }
-        let _turn = shared.turns.acquire(&holder.to_owned(), 1).await?;
-        // While this request waited, another request may have exceeded the limit.
-        if let Some(exceeded) = shared.find_exceeded(&counted, window_ms, clock) {
-            return Ok(exceeded);
-        }
-        let mut conn = self.db.read().await?;
-        let (windows, now) = rate_windows::count(&mut conn, &counted, window_ms, clock.set_ms()).await?;
-        drop(conn);
-        let mut allowances = Vec::with_capacity(windows.len());
-        for ((key, limit), window) in counted.into_iter().zip(windows) {
-            let allowance = allowance(limit, window, window_ms, now);
-            if allowance.is_exceeded {
-                lock(&shared.exceeded).insert(key, Exceeded { window, now, at: Instant::now() });
-            }
-            allowances.push(allowance);
-        }
-        first_or_exceeded(allowances.into_iter()).ok_or_else(no_limit)
     }
 }
 
@@ -182,13 +158,10 @@ fn allowance(limit: u32, window: Window, window_ms: i64, now: i64) -> Allowance 
 
 /// Returns the first exceeded allowance, and does not evaluate the rest of the iterator. Returns the first allowance if
 /// none is exceeded.
-fn first_or_exceeded(mut allowances: impl Iterator<Item = Allowance>) -> Option<Allowance> {
-    let first = allowances.next()?;
-    if first.is_exceeded { Some(first) } else { allowances.find(|one| one.is_exceeded).or(Some(first)) }
-}
-
-fn no_limit() -> ServiceError {
-    ServiceError::internal("a request is counted without a limit")
+/// Errors: the iterator is empty.
+fn first_or_exceeded(mut allowances: impl Iterator<Item = Allowance>) -> Result<Allowance> {
+    let first = allowances.next().ok_or_else(|| ServiceError::internal("a request is counted without a limit"))?;
+    Ok(if first.is_exceeded { first } else { allowances.find(|one| one.is_exceeded).unwrap_or(first) })
 }
 
 /// Storage of the request counters.
@@ -200,59 +173,26 @@ pub(crate) enum Windows {
     Database(Arc<SharedWindows>),
 }
 
-/// Maximum number of requests of one holder that are counted in the database at the same time.
-const COUNTED_AT_ONCE: u64 = 2;
-
-/// State of one process for counters in the database.
-#[derive(Debug)]
-pub(crate) struct SharedWindows {
-    /// Permits for counting. A request waits for other requests of the same holder before it takes a connection.
-    turns: FairSemaphore<String>,
-    /// Windows whose limit is exceeded, by key.
-    exceeded: Mutex<HashMap<String, Exceeded>>,
-}
-
-/// A window whose limit is exceeded. Further requests are rejected until the window ends.
-#[derive(Clone, Copy, Debug)]
-struct Exceeded {
-    window: Window,
-    /// Time of the database's clock at the instant `at`.
-    now: i64,
-    at: Instant,
-}
-
-impl SharedWindows {
-    /// Returns the allowance of the first of these keys whose limit is known to be exceeded.
-    fn find_exceeded(&self, counted: &[(String, u32)], window_ms: i64, clock: &Clock) -> Option<Allowance> {
-        let exceeded = lock(&self.exceeded);
-        counted.iter().find_map(|(key, limit)| {
-            let known = exceeded.get(key)?;
-            let now = clock.since_ms(known.now, known.at);
-            (now < known.window.ends_at).then(|| allowance(*limit, known.window, window_ms, now))
-        })
-    }
-}
-
 impl Windows {
-    pub(crate) fn of(db: &Db) -> Self {
-        if !db.is_shared() {
-            return Self::Memory(Arc::default());
+    pub(crate) fn of(db: &Db, clock: &Clock) -> Self {
+        if db.is_shared() {
+            Self::Database(Arc::new(SharedWindows::new(db.clone(), clock.clone())))
+        } else {
+            Self::Memory(Arc::default())
         }
-        let turns = FairSemaphore::new(u64::MAX, COUNTED_AT_ONCE);
-        Self::Database(Arc::new(SharedWindows { turns, exceeded: Mutex::default() }))
     }
 
     /// Removes the windows that have ended from memory.
     pub(crate) fn forget_ended(&self, now: i64) {
         match self {
             Self::Memory(windows) => lock(windows).retain(|_, window| window.ends_at > now),
-            Self::Database(shared) => lock(&shared.exceeded).retain(|_, known| known.window.ends_at > now),
+            Self::Database(shared) => shared.forget_ended(now),
         }
     }
 }
 
-fn lock<T>(windows: &Mutex<HashMap<String, T>>) -> MutexGuard<'_, HashMap<String, T>> {
-    windows.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<K, V>(map: &Mutex<HashMap<K, V>>) -> MutexGuard<'_, HashMap<K, V>> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts a request in the key's current window. Starts a new window if the current one has ended.
