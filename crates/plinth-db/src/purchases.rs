@@ -38,7 +38,7 @@ pub struct Purchase {
     pub refunded_credits: u64,
     /// Number of refunded credits that could not be removed, because they had been spent.
     pub owed_credits: u64,
-    /// Time of the last refund that left credits owed.
+    /// Time of the last refund after which the account owed credits.
     pub owed_at: Option<i64>,
     /// Time of creation.
     pub created_at: i64,

@@ -128,8 +128,8 @@ macro_rules! touched {
 }
 pub(crate) use touched;
 
-/// The SQL condition that is true for rows of all workspaces whose owner also owns workspace `$1`. `$and` is an additional condition
-/// on a workspace `theirs`.
+/// The SQL condition for rows whose workspace has the same owner as the workspace `$1`. `$and` is a further condition, in which the
+/// workspace of the row is called `theirs`.
 macro_rules! of_owner {
     ($and:literal) => {
         concat!(

@@ -41,13 +41,13 @@ impl BodyMemory {
         self.0.is_some()
     }
 
-    /// Releases what processing this JSON text does not need. Called when the text has arrived, because only then the number
-    /// of its values is known.
+    /// Releases the part of the reservation that is not necessary for this JSON text. Called when the text has arrived, because the
+    /// number of its values is unknown before.
     pub fn shrink_to(&mut self, text: &[u8]) {
         self.shrink_to_values(text.len(), count_json_values(text));
     }
 
-    /// Releases what processing `bytes` bytes of text with `values` values does not need.
+    /// Releases the part of the reservation that is not necessary for a text of `bytes` bytes with `values` values.
     pub fn shrink_to_values(&mut self, bytes: usize, values: usize) {
         if let Some(permit) = &mut self.0 {
             permit.shrink_to(json_bytes(bytes, values));
@@ -71,8 +71,8 @@ impl Service {
     }
 
     /// Reserves the memory for receiving and parsing a JSON text of at most `bytes` bytes and `max_values` values, as
-    /// [`Self::body_memory`] does. The text may turn out to have as many values as it can have, so their memory is reserved from
-    /// the start. [`BodyMemory::shrink_to`] releases what the text does not need.
+    /// [`Self::body_memory`] does. The number of values is unknown until the text has arrived, so memory for the maximum number is
+    /// reserved. [`BodyMemory::shrink_to`] then releases the rest.
     /// Errors: `rate_limited` if the memory is not available within 30 s.
     pub async fn json_memory(&self, caller: &Caller, bytes: usize, max_values: usize) -> Result<BodyMemory> {
         if bytes <= limits::JSON_SMALL_BYTES {

@@ -18,8 +18,8 @@ pub(crate) async fn same_site(State(studio): State<Studio>, request: Request, ne
     PageError::new(StatusCode::FORBIDDEN, message).into_response()
 }
 
-/// Returns whether, according to its headers, a page of this site or the user sent the request. Scripts of other sites
-/// cannot set these headers.
+/// Returns whether the headers of the request say that it was sent by a page of this site, or by the user, for example with a
+/// bookmark. Scripts of other sites cannot set these headers.
 // Checks the Fetch Metadata header `Sec-Fetch-Site`. Browsers do not send this header over plain HTTP; in this case,
 // the header `Origin` is checked.
 fn is_own(headers: &HeaderMap, own_origin: &str) -> bool {

@@ -1,4 +1,4 @@
-//! File names of an environment in the folder of a job.
+//! Names of the files of an environment that are in the folder of a job.
 
 use std::path::PathBuf;
 

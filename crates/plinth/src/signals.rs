@@ -5,10 +5,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::system::EndingSignals;
 
-/// Added to the number of a signal for the exit code, as in shells.
+/// A program that was ended by a signal has the exit code 128 plus the number of the signal, as in shells.
 const SIGNALLED: i32 = 128;
 
-/// Returns a token that the first SIGINT, SIGTERM or SIGHUP cancels. A second signal ends the program at once. SIGHUP
+/// Returns a token that is cancelled by the first signal among SIGINT, SIGTERM and SIGHUP. A second signal ends the program at once. SIGHUP
 /// remains ignored if the program was started with `nohup`.
 pub(crate) fn listen() -> Result<CancellationToken> {
     let mut signals = EndingSignals::listen().context("signal handlers cannot be installed")?;

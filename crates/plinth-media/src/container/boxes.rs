@@ -27,7 +27,7 @@ impl Part {
         self.parts_after(file, 0)
     }
 
-    /// Returns the child boxes that follow `skip` bytes of fields.
+    /// Returns the child boxes of this box. Its fields, which precede the child boxes, are `skip` bytes long.
     pub(crate) fn parts_after(&self, file: &mut File, skip: u64) -> Result<Vec<Self>> {
         let (mut found, mut at) = (Vec::new(), self.begin + skip);
         while at + 8 <= self.end {

@@ -37,7 +37,7 @@ impl EnvironmentLight {
 }
 
 impl ModelLight {
-    /// Chooses the triangles to draw if `known` is `None`, and bakes the light of a panorama and its sun on these
+    /// Bakes the light of a panorama and its sun on the triangles that are drawn. If `known` is `None`, first chooses these
     /// triangles.
     pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, known: Option<KnownTriangles>) -> Self {
         let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));

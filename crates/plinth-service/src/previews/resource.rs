@@ -15,7 +15,8 @@ use crate::ids::random_text;
 use crate::renders::parse_settings;
 use crate::service::Service;
 
-/// Length of the identifier of a request. It stands for the page of the web UI, so that no request replaces another.
+/// Length of the random identifier of a request. Requests of the web UI have the identifier of their page instead, and a newer
+/// request with the same identifier replaces the older one.
 const REQUEST_ID_CHARS: usize = 24;
 const SIDES: RangeInclusive<u32> = PREVIEW_SIDE_MIN..=PREVIEW_SIDE_MAX;
 
@@ -62,7 +63,7 @@ fn request(caller: &Caller, settings: Option<Value>, position: Option<f64>) -> R
     if position.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
         return Err(ServiceError::bad_request("position must be a number from 0 to 1"));
     }
-    // Checked here, because only objects can be passed on.
+    // Settings that are no object are rejected here, because the next step takes an object.
     parse_settings(caller, settings.as_ref())?;
     let settings = match settings {
         Some(Value::Object(settings)) => settings,

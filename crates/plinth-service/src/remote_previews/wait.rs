@@ -56,7 +56,7 @@ impl Service {
         let inserting =
             self.write_at(move |tx, now| Box::pin(async move { previews::insert(tx, &request, now).await }));
         inserting.await?;
-        // The worker of this process may have started in the meantime; it claims the request then.
+        // If the worker of this process has started in the meantime, it claims the request.
         self.arrivals.requested.notify_one();
         waiting.picture().await
     }
@@ -67,7 +67,8 @@ impl Service {
         if is_preview_worker_listening(&mut conn).await? == Some(true) {
             return Ok(true);
         }
-        // SQLite has no notifications, so only workers that draw a preview or have a model loaded are known.
+        // Workers do not listen on SQLite, which has no notifications. Such a worker is known only while it draws a preview or has a
+        // model loaded.
         let now = self.options.clock.now_ms(&mut conn).await?;
         Ok(previews::is_any_leased(&mut conn, now).await?)
     }

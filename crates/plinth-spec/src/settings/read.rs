@@ -15,8 +15,8 @@ pub(super) trait Read: Sized {
     /// value.
     fn read(value: &Value) -> Option<Self>;
 
-    /// Returns the value for a field that is missing in the request and has no default. Returns `None` if the type has
-    /// no such value.
+    /// Returns the value of a field that is missing in the request, for a field without a default. Returns `None` if such a field
+    /// of this type must not be missing.
     fn absent() -> Option<Self> {
         None
     }

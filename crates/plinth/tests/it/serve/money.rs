@@ -135,7 +135,7 @@ async fn cancelling_a_preview_refunds_nothing(served: Served) {
     assert_eq!((status, is_preview), (&json!("pending"), &json!(true)));
 }
 
-/// The paid pool pays for the items that it covers. The free pool pays for another item of the same batch.
+/// Paid credits pay for as many items of a batch as possible. Free credits pay for another item of the same batch.
 async fn a_batch_is_paid_from_both_pools(served: Served) {
     let client = &served.client;
     served.installation.admin(&["credits", "grant", EMAIL, "-95"]);

@@ -67,16 +67,16 @@ pub(in crate::serve) async fn all(
     sums
 }
 
-/// Asserts that the log contains no panics, and no messages that appear only if a worker reports on a job without
-/// holding its lease.
+/// Asserts that the log contains no panics. Also asserts that no worker has reported on a job whose lease it had lost, which
+/// the server would have logged.
 fn log(log: &str) {
     for message in ["in the state '", "in the packaging state '", "panicked"] {
         assert_eq!(log.lines().find(|line| line.contains(message)), None, "in the log");
     }
 }
 
-/// Asserts that every render is in a response to a client. Renders of repeated uploads are an exception, because their
-/// responses may be lost.
+/// Asserts that a client has received the identifier of every render. Renders of repeated uploads are an exception, because
+/// their responses may be lost.
 fn doubled(responses: &Responses, renders: &[Value]) {
     let mut of_uploads: BTreeMap<(String, String), usize> = BTreeMap::new();
     for render in renders.iter().filter(|render| text(render, "status") == "done") {
@@ -170,7 +170,7 @@ fn must_refund(render: &Value) -> bool {
             assert!(text(render, "errorMessage").starts_with("the disk of the render node is full"), "{render}");
             true
         }
-        // A killed worker counts as a failure of the service, which is refunded.
+        // If the worker was killed, the render fails with the code `reaped` and is refunded.
         (_, code) => {
             assert_eq!(code, Some("reaped"), "{render}");
             true

@@ -3,11 +3,11 @@
 //!
 //! These environment variables configure the tests:
 //! - `FAULT_STRIKES` is the number of faults per round, and `FAULT_SEED` is the random seed of the first round.
-//! - `FAULT_HOURS` is the time for which rounds are repeated. In such a long run, one of `FAULT_LONG_ONES` faults lasts
+//! - `FAULT_HOURS` is the time for which rounds are repeated. If it is set, one fault in every `FAULT_LONG_ONES` lasts
 //!   longer than a minute.
 //! - `FLEET_ORDERS` is the number of orders in the test of scaling, at least 20. If it is less than the default, the
 //!   pools need not reach their maximum numbers of workers.
-//! - `FLEET_PROGRAM` is the program that the tests run, such as the one of a package. `FLEET_PREVIOUS` is the program
+//! - `FLEET_PROGRAM` is the program that the tests run, for example the program of an installed package. `FLEET_PREVIOUS` is the program
 //!   of an older version, from which the servers are upgraded.
 #![expect(clippy::print_stdout, clippy::unreachable, reason = "a run says what it does")]
 
