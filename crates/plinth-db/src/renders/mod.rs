@@ -111,9 +111,9 @@ async fn add_to_count(tx: &mut Tx, workspace: &WorkspaceId, more: i64) -> Result
 
 /// Finds a render of a workspace. Returns `None` for a deleted render.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Result<Option<Render>> {
-    let sql =
-        concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL");
-    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Render::of).transpose()
+    // The workspace is not a condition of the query: PostgreSQL would search all rows of the workspace in another index than that of
+    // the identifiers, if it has no statistics of the table yet.
+    Ok(find_anywhere(conn, id).await?.filter(|render| render.workspace_id == *workspace))
 }
 
 /// Finds a render in any workspace. Used by workers, which serve all workspaces.
