@@ -19,7 +19,7 @@ pub fn score_after(score: f64, secs: f64, at_ms: i64) -> f64 {
         return score;
     }
     let used = at_ms as f64 / (HALF_LIFE_SECS * 1000.0) + secs.log2();
-    let (more, less) = if used > score { (used, score) } else { (score, used) };
+    let (more, less) = (used.max(score), used.min(score));
     more + (1.0 + (less - more).exp2()).log2()
 }
 

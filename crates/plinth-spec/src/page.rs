@@ -134,6 +134,16 @@ mod tests {
     }
 
     #[test]
+    fn offsets_range_from_0_to_the_largest_number_of_the_database() {
+        let start = |text| PageRequest::parse(None, Some(text), None, "").map(|page| page.start);
+        assert_eq!((start("0"), start("7")), (Ok(Start::Offset(0)), Ok(Start::Offset(7))));
+        assert_eq!(start("9223372036854775807"), Ok(Start::Offset(9_223_372_036_854_775_807)));
+        for bad in ["9223372036854775808", "-1", "1.5", "x", ""] {
+            assert!(start(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn an_empty_cursor_starts_at_the_first_row_and_ignores_the_offset() {
         let page = PageRequest::parse(None, Some("nonsense"), Some(""), "").unwrap();
         assert_eq!(page.start, Start::After(None));

@@ -39,3 +39,25 @@ impl Role {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_do_what_the_table_says() {
+        use Role::{Admin, Editor, Owner, Viewer};
+        // Role, may edit, may manage, and the roles that it may assign.
+        for (role, edits, manages, assigns) in [
+            (Owner, true, true, &[Admin, Editor, Viewer][..]),
+            (Admin, true, true, &[Editor, Viewer]),
+            (Editor, true, false, &[]),
+            (Viewer, false, false, &[]),
+        ] {
+            assert_eq!((role.can_edit(), role.can_manage()), (edits, manages), "{role:?}");
+            for other in Role::ALL {
+                assert_eq!(role.can_assign(*other), assigns.contains(other), "{role:?} assigns {other:?}");
+            }
+        }
+    }
+}

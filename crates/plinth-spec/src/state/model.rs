@@ -56,6 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_list_of_any_models_contains_several_states() {
+        let states = ["active", "archived", "any"].map(|name| ModelStates::from_name(name).unwrap().status());
+        assert_eq!(states, [Some(ModelStatus::Active), Some(ModelStatus::Archived), None]);
+    }
+
+    #[test]
     fn exactly_four_moves_are_allowed() {
         assert_eq!(
             transition_names(),

@@ -91,6 +91,16 @@ mod tests {
     }
 
     #[test]
+    fn workers_hold_renders_that_they_draw_and_change_none_that_has_ended() {
+        let names = |is: fn(RenderStatus) -> bool| -> Vec<&str> {
+            RenderStatus::ALL.iter().filter(|status| is(**status)).map(|status| status.as_str()).collect()
+        };
+        assert_eq!(names(RenderStatus::is_held), ["poster-processing", "video-processing"]);
+        assert_eq!(names(RenderStatus::is_final), ["done", "error", "failed"]);
+        assert_eq!(names(RenderStatus::has_failed), ["error", "failed"]);
+    }
+
+    #[test]
     fn nothing_but_dismissing_leaves_a_final_state() {
         for status in RenderStatus::ALL.iter().filter(|s| s.is_final()) {
             for event in RenderEvent::ALL {
