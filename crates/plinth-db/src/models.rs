@@ -104,12 +104,10 @@ pub async fn insert(tx: &mut Tx, model: &Model, contents: &Contents) -> Result<(
 
 /// Finds a model of a workspace. Returns `None` for a deleted model.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
-    let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> $3");
-    conn.fetch_optional(sql, params![id, workspace, ModelStatus::Deleted.as_str()])
-        .await?
-        .as_ref()
-        .map(model)
-        .transpose()
+    // The query does not name the workspace, so that PostgreSQL searches the index of the identifiers (see `renders::find`).
+    let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.status <> $2");
+    let row = conn.fetch_optional(sql, params![id, ModelStatus::Deleted.as_str()]).await?;
+    Ok(row.as_ref().map(model).transpose()?.filter(|model| model.workspace_id == *workspace))
 }
 
 /// Finds the contents of a model.

@@ -111,8 +111,8 @@ async fn add_to_count(tx: &mut Tx, workspace: &WorkspaceId, more: i64) -> Result
 
 /// Finds a render of a workspace. Returns `None` for a deleted render.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Result<Option<Render>> {
-    // The workspace is not a condition of the query: PostgreSQL would search all rows of the workspace in another index than that of
-    // the identifiers, if it has no statistics of the table yet.
+    // The query does not name the workspace. Otherwise PostgreSQL, while it has no statistics of the table yet, searches all rows of
+    // the workspace in another index than that of the identifiers.
     Ok(find_anywhere(conn, id).await?.filter(|render| render.workspace_id == *workspace))
 }
 

@@ -80,6 +80,9 @@ impl SharedWindows {
         let turn = self.turns.acquire(&limits.holder, 1).await;
         let mut group = lock(&self.waiting).remove(&limits).unwrap_or_default();
         group.retain(|response| !response.is_closed());
+        if group.is_empty() {
+            return;
+        }
         let counted = match turn {
             Ok(_turn) => self.count_requests(&limits, group.len()).await,
             Err(error) => Err(error),
