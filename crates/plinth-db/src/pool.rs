@@ -26,9 +26,10 @@ const KEEPALIVE: [(&str, &str); 3] =
 /// Client-side timeout of a PostgreSQL statement. It is longer than PostgreSQL's `statement_timeout`, so that a server
 /// that still responds reports the timeout.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
-/// Time after which an idle PostgreSQL connection is tested before it is used again. Its machine or server may have failed
-/// meanwhile. A connection that was used just before was tested when it returned to the pool.
-const IDLE_UNTESTED: Duration = Duration::from_secs(1);
+/// Time after which an idle PostgreSQL connection is tested before it is used again, because its server may have ended meanwhile.
+/// PostgreSQL takes longer to restart, so a connection from before a restart is never used untested after it. A connection that
+/// was used just before was tested when it returned to the pool.
+const IDLE_UNTESTED: Duration = Duration::from_millis(20);
 /// Maximum number of PostgreSQL connections that are reserved for workers. At most a quarter of all connections is
 /// reserved.
 const MAX_LEASE_CONNECTIONS: u32 = 4;
