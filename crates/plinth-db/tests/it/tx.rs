@@ -5,7 +5,7 @@ use std::time::Duration;
 use plinth_db::ledger::{self, Posted};
 use plinth_db::{Db, DbError, DbOptions, TimeLimits, accounts, instance};
 use plinth_spec::wire::LedgerType;
-use plinth_testkit::{TestDatabase, on_both_databases};
+use plinth_testkit::{Postgres, TestDatabase, on_both_databases};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -194,6 +194,22 @@ async fn a_panic_rolls_the_transaction_back(address: &str) {
 async fn the_error_for_an_unknown_scheme_lists_valid_ones_and_hides_the_password() {
     let error = Db::open("mysql://user:secret@host/db", DbOptions::default()).await.unwrap_err().to_string();
     assert!(error.contains("sqlite://FILE") && !error.contains("secret"), "{error}");
+}
+
+#[tokio::test]
+async fn connections_from_before_a_restart_of_the_server_are_not_used() {
+    let postgres = Postgres::start();
+    let db = Db::open(&postgres.address(), DbOptions::default()).await.unwrap();
+    let mut connections = Vec::new();
+    for _connection in 0..4 {
+        connections.push(db.read().await.unwrap());
+    }
+    drop(connections);
+    db.ping().await.unwrap();
+    postgres.crash();
+    for query in 0..8 {
+        db.ping().await.unwrap_or_else(|error| panic!("query {query} after the restart: {error}"));
+    }
 }
 
 mod both {
