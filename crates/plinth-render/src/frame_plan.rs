@@ -109,7 +109,8 @@ impl FramePlan<'_, '_> {
             .draw(gpu_scene.solid());
         drop(pass);
         let part = gpu_scene.solid().filter_map(|i| view.parts[i]).reduce(joined);
-        view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, OutsideRegion::Emptied));
+        let outside = if view.look.direct { OutsideRegion::Replaced } else { OutsideRegion::Emptied };
+        view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, outside));
         part
     }
 
@@ -128,7 +129,8 @@ impl FramePlan<'_, '_> {
         colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
     ) {
         for (k, color) in colors.into_iter().enumerate().take(classify.surfaces()) {
-            let depth = depth_target(&view.targets.batches[k], None, false);
+            // The maps of a frame that is drawn directly are kept, because the next frame replaces them.
+            let depth = depth_target(&view.targets.batches[k], None, view.look.direct);
             let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
             shade(&mut pass, self.gpu_scene, view, (classify, k), calls);
         }

@@ -70,9 +70,15 @@ pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, heig
 
 /// Enlarges a region by `room` pixels on all sides, but not beyond the picture.
 pub(crate) fn widened(part: Region, room: u32, width: u32, height: u32) -> Region {
+    widened_within(part, room, Region::whole(width, height))
+}
+
+/// Enlarges a region by `room` pixels on all sides, but not beyond the region `all`.
+pub(crate) fn widened_within(part: Region, room: u32, all: Region) -> Region {
     let room = room.next_multiple_of(2);
-    let (x, y) = (part.x.saturating_sub(room), part.y.saturating_sub(room));
-    let (right, bottom) = ((part.x + part.width + room).min(width), (part.y + part.height + room).min(height));
+    let (x, y) = (part.x.saturating_sub(room).max(all.x), part.y.saturating_sub(room).max(all.y));
+    let right = (part.x + part.width + room).min(all.x + all.width);
+    let bottom = (part.y + part.height + room).min(all.y + all.height);
     Region { x, y, width: right - x, height: bottom - y }
 }
 

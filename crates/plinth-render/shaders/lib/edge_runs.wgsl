@@ -4,7 +4,12 @@
 #import lib/edge_tiles.wgsl
 
 fn has_edges(tile: u32) -> bool {
+#ifdef MARK
+    // The marks of the previous frame are replaced, too.
+    return (edge_tiles[TILE_HEADER + tile] | previous_edge_tiles[TILE_HEADER + tile]) != 0u;
+#else
     return edge_tiles[TILE_HEADER + tile] != 0u;
+#endif
 }
 
 // Returns the position of vertex `i` in clip space.

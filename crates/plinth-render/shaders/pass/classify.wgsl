@@ -6,7 +6,8 @@
 // contain pixels with several triangles ("edge pixels"). The other three draws cover only these tiles. The second draw
 // (MARK) marks the edge pixels in another depth buffer. The third draw (EDGE_PIXELS) determines both surfaces of the
 // marked pixels, which the depth test selects. The fourth draw (ONE_SURFACE without MARK) replaces each mark by the
-// number of the batch of the second surface.
+// number of the batch of the second surface. The depth test selects the marked pixels again, because the other pixels of
+// the second surfaces may be left over from an earlier frame.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
@@ -29,6 +30,9 @@
 
 #ifdef AT_EDGES
 @group(1) @binding(3) var<storage, read> edge_tiles: array<u32>;
+#ifdef MARK
+@group(1) @binding(4) var<storage, read> previous_edge_tiles: array<u32>;
+#endif
 #import lib/edge_runs.wgsl
 
 @vertex

@@ -112,7 +112,9 @@ override STEPS: f32 = 0.0;
 // pixel are added later. Alpha is the coverage of both surfaces together, and is written with the first surface.
 fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
     let share = surface_coverage(surface);
-    let hidden = share + surface_coverage(textureLoad(other_surfaces, pixel, 0).r);
+    // If a first surface covers the whole pixel, the second surface may be left over from an earlier frame.
+    let other = select(surface_coverage(textureLoad(other_surfaces, pixel, 0).r), 0.0, share == 1.0);
+    let hidden = share + other;
     let is_first = pool.surface == 0u;
     var part = color * share;
     if STEPS > 0.0 && share < 1.0 {

@@ -18,22 +18,31 @@ const HEADER_WORDS: u32 = 4;
 /// Number of vertices that draw one tile.
 const TILE_VERTICES: u32 = 6;
 
-/// A buffer with one 32-bit word per tile of a picture. The word is not zero if the tile has edges.
+/// Buffers with one 32-bit word per tile of a picture. The word is not zero if the tile has edges.
 pub(crate) struct EdgeTiles {
     pub(crate) buffer: wgpu::Buffer,
+    /// The tiles of the previous frame.
+    pub(crate) previous: wgpu::Buffer,
     /// Number of tiles in a row. The last tile of a row is to the right of the picture and never has edges.
     pub(crate) row_tiles: u32,
 }
 
 impl EdgeTiles {
     /// Creates the buffer for a picture of this size in pixels.
-    /// Errors: if the buffer cannot be allocated.
+    /// Errors: if a buffer cannot be allocated.
     pub(crate) fn new(gpu: &Gpu, width: u32, height: u32) -> Result<Self, RenderError> {
         let row_tiles = width.div_ceil(TILE_SIDE) + 1;
         let mut words = vec![row_tiles, width, height, 0];
         words.resize((HEADER_WORDS + row_tiles * height.div_ceil(TILE_SIDE)) as usize, 0);
-        let buffer = filled(gpu, "edge tiles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
-        Ok(Self { buffer, row_tiles })
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let [buffer, previous] =
+            ["edge tiles", "previous edge tiles"].map(|label| filled(gpu, label, bytemuck::cast_slice(&words), usage));
+        Ok(Self { buffer: buffer?, previous: previous?, row_tiles })
+    }
+
+    /// Keeps the tiles of the last frame as the previous tiles.
+    pub(crate) fn keep_previous(&self, recorder: &mut Recorder<'_>) {
+        recorder.encoder.copy_buffer_to_buffer(&self.buffer, 0, &self.previous, 0, self.buffer.size());
     }
 
     /// Records that no tile has edges.

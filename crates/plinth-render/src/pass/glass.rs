@@ -4,7 +4,7 @@
 use plinth_frame::Region;
 
 use super::expand_samples::{ExpandSamples, SurfaceColors};
-use super::visibility::{Classify, OutsideRegion, Shading};
+use super::visibility::{Classify, OutsideRegion, SCISSOR_MARGIN, Shading};
 use super::{depth_target, kept};
 use crate::RenderError;
 use crate::gpu::Gpu;
@@ -22,11 +22,6 @@ pub(crate) struct Glass {
     /// Width and height of the canvas.
     size: (u32, u32),
 }
-
-/// Width in pixels of a margin around the region in which surfaces are determined. Lavapipe of Mesa 22 leaves the
-/// outermost pixels of a scissor rectangle unchanged in some full-screen draws. Without the margin, these pixels would
-/// show glass of an earlier draw.
-const MARGIN: u32 = 2;
 
 impl Glass {
     pub(crate) fn new(
@@ -81,20 +76,20 @@ impl Glass {
         let (width, height) = self.size;
         let depth = depth_target(&targets.depth, None, true);
         let mut pass = recorder.pass("glass", frame, &[kept(&targets.triangles)], Some(depth));
-        fill(&mut pass, &self.empty_triangles, widened(part, 2 * MARGIN, width, height));
+        fill(&mut pass, &self.empty_triangles, widened(part, 2 * SCISSOR_MARGIN, width, height));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         draw(&mut pass);
         drop(pass);
         fill(
             &mut recorder.pass("glass", frame, &[kept(&glass.surfaces[1])], None),
             &self.empty_surfaces,
-            widened(part, 2 * MARGIN, width, height),
+            widened(part, 2 * SCISSOR_MARGIN, width, height),
         );
         self.classify.run(
             recorder,
             frame,
             targets.glass_maps(glass),
-            (Some(widened(part, MARGIN, width, height)), OutsideRegion::Kept),
+            (Some(widened(part, SCISSOR_MARGIN, width, height)), OutsideRegion::Kept),
         );
     }
 

@@ -2,6 +2,7 @@
 //! connected triangles. The samples of each pixel are grouped to one or two surfaces, and each surface is shaded once
 //! (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred Shading").
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use plinth_frame::Region;
@@ -14,6 +15,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
+use crate::region::widened_within;
 use crate::targets::TargetDescriptor;
 use crate::upload::batch::Batch;
 use crate::upload::geometry::filled;
@@ -33,6 +35,10 @@ pub(crate) struct Classify {
     /// surfaces are not shaded in this way.
     shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
     tiles: EdgeTiles,
+    /// The region in which surfaces were determined for the last frame.
+    last: Cell<Option<Region>>,
+    /// The region of the canvas that the samples cover.
+    model_region: Region,
 }
 
 /// Passes for pixels that show several triangles.
@@ -41,7 +47,7 @@ struct Edges {
     mark: ClassifyDraw,
     /// Determines both surfaces of each marked pixel.
     sort: ClassifyDraw,
-    /// Writes the number of the batch of each second surface.
+    /// Replaces the mark of each pixel by the number of the batch of its second surface.
     second: ClassifyDraw,
 }
 
@@ -107,9 +113,18 @@ type ColorOf = fn(&wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_>;
 pub(crate) enum OutsideRegion {
     /// The maps are cleared and contain no surfaces. Clearing takes time for the whole canvas.
     Emptied,
+    /// The maps contain no first surfaces and no numbers of batches, because the surfaces of the previous frame are
+    /// replaced. Where the first surface does not show that there is a second surface, the second surface is undefined.
+    /// No other pass may write the maps.
+    Replaced,
     /// The maps keep their previous contents. The second surfaces inside the region must already be empty.
     Kept,
 }
+
+/// Width in pixels of a margin around the region in which surfaces are determined, if the maps are not cleared. Lavapipe
+/// of Mesa 22 leaves the outermost pixels of a scissor rectangle unchanged in some full-screen draws. Without the margin,
+/// these pixels would show surfaces of an earlier draw.
+pub(crate) const SCISSOR_MARGIN: u32 = 2;
 
 /// The batches whose surfaces are determined, and the inputs for shading them.
 pub(crate) struct Shading<'a> {
@@ -143,7 +158,9 @@ impl Classify {
         let inner = inputs.inner()?;
         let edges = (look.samples > 1).then(|| inputs.edges()).transpose()?;
         let shade_groups = shade_groups(gpu, maps, &tiles, shading)?;
-        Ok(Self { inner, edges, shade_groups, tiles })
+        let [x, y] = look.origin();
+        let model_region = Region { x, y, ..look.model_region };
+        Ok(Self { inner, edges, shade_groups, tiles, last: Cell::new(None), model_region })
     }
 
     /// Determines the surfaces in a region of the canvas, and the batches to which they belong.
@@ -158,7 +175,14 @@ impl Classify {
         let [first_batch, second_batch] = maps.batches;
         let (color, depth): (ColorOf, _) = match outside {
             OutsideRegion::Emptied => (cleared, Some(0.0)),
-            OutsideRegion::Kept => (kept, None),
+            OutsideRegion::Replaced | OutsideRegion::Kept => (kept, None),
+        };
+        let part = if outside == OutsideRegion::Replaced {
+            self.tiles.keep_previous(recorder);
+            let part = part.map(|part| widened_within(part, SCISSOR_MARGIN, self.model_region));
+            part.into_iter().chain(self.last.replace(part)).reduce(joined)
+        } else {
+            part
         };
         self.tiles.clear(recorder);
         let mut sort = |label, sorting: &ClassifyDraw, vertices: Option<Range<u32>>, colors: &[_], depth| {
@@ -205,8 +229,13 @@ struct Inputs<'a> {
 }
 
 /// The render target of a pass that writes the number of a batch as the depth of each pixel.
-const BATCH_TARGET: FullScreenTarget<'_> =
-    FullScreenTarget { colors: &[], blend: None, depth: Some(BATCH_FORMAT), over: None, samples: 1 };
+const BATCH_TARGET: FullScreenTarget<'_> = FullScreenTarget {
+    colors: &[],
+    blend: None,
+    depth: Some((BATCH_FORMAT, wgpu::CompareFunction::Always)),
+    over: None,
+    samples: 1,
+};
 
 impl Inputs<'_> {
     fn sample_count(&self) -> (&'static str, f64) {
@@ -265,30 +294,45 @@ impl Inputs<'_> {
         let defines = &["MULTISAMPLED", "AT_EDGES", "EDGE_PIXELS"];
         let (layout, group) = self.of_samples("classify edges", bindings::vertex_storage(3));
         Ok(Edges {
-            mark: self.of_surface("mark edges", &["AT_EDGES", "ONE_SURFACE", "MARK"], 0)?,
+            mark: self.of_surface("mark edges", &["AT_EDGES", "ONE_SURFACE", "MARK"], 0, BATCH_TARGET)?,
             sort: ClassifyDraw {
                 pipeline: self.pipeline("classify edges", defines, &[self.sample_count()], &layout, target)?,
                 group,
             },
-            second: self.of_surface("classify second", &["AT_EDGES", "ONE_SURFACE"], 1)?,
+            second: {
+                let depth = Some((BATCH_FORMAT, wgpu::CompareFunction::Less));
+                let target = FullScreenTarget { depth, ..BATCH_TARGET };
+                self.of_surface("classify second", &["AT_EDGES", "ONE_SURFACE"], 1, target)?
+            },
         })
     }
 
     /// Creates a draw that reads the first surfaces if `k` is 0, or the second surfaces if `k` is 1.
-    fn of_surface(&self, label: &str, defines: &[&str], k: usize) -> Result<ClassifyDraw, RenderError> {
+    fn of_surface(
+        &self,
+        label: &str,
+        defines: &[&str],
+        k: usize,
+        target: FullScreenTarget<'_>,
+    ) -> Result<ClassifyDraw, RenderError> {
         let device = &self.gpu.device;
-        let entries =
-            [bindings::texture(0, wgpu::TextureSampleType::Uint), bindings::storage(1), bindings::vertex_storage(3)];
+        let entries = [
+            bindings::texture(0, wgpu::TextureSampleType::Uint),
+            bindings::storage(1),
+            bindings::vertex_storage(3),
+            bindings::vertex_storage(4),
+        ];
         let layout = bindings::layout(device, label, &entries);
         let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let entries = [
             entry(0, bindings::view(&self.maps.surfaces[k])),
             entry(1, self.triangles.as_entire_binding()),
             entry(3, self.tiles.buffer.as_entire_binding()),
+            entry(4, self.tiles.previous.as_entire_binding()),
         ];
         let descriptor = wgpu::BindGroupDescriptor { label: Some(label), layout: &layout, entries: &entries };
         let group = device.create_bind_group(&descriptor);
-        Ok(ClassifyDraw { pipeline: self.pipeline(label, defines, &[], &layout, BATCH_TARGET)?, group })
+        Ok(ClassifyDraw { pipeline: self.pipeline(label, defines, &[], &layout, target)?, group })
     }
 }
 

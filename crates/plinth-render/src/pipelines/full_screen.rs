@@ -29,8 +29,8 @@ pub(crate) struct FullScreen<'a> {
 pub(crate) struct FullScreenTarget<'a> {
     pub(crate) colors: &'a [wgpu::TextureFormat],
     pub(crate) blend: Option<wgpu::BlendState>,
-    /// Format of the depth target if the pass writes depth to all pixels.
-    pub(crate) depth: Option<wgpu::TextureFormat>,
+    /// Format of the depth target if the pass writes depth, and the comparison that selects the pixels to draw.
+    pub(crate) depth: Option<(wgpu::TextureFormat, wgpu::CompareFunction)>,
     /// Format of the depth target if the pass only reads depth, and the comparison that selects the pixels to draw.
     pub(crate) over: Option<(wgpu::TextureFormat, wgpu::CompareFunction)>,
     /// Number of samples per pixel. The value 0 means 1.
@@ -48,7 +48,7 @@ pub(crate) fn full_screen(gpu: &Gpu, pass: &FullScreen<'_>) -> Result<wgpu::Rend
         immediate_size: 0,
     });
     let target = pass.target;
-    let depth = target.depth.map(|format| (format, wgpu::CompareFunction::Always)).or(target.over);
+    let depth = target.depth.or(target.over);
     let colors: Vec<_> = target
         .colors
         .iter()

@@ -67,6 +67,35 @@ fn views_are_equal_on_all_devices_and_in_the_requested_order() {
     }
 }
 
+#[test]
+fn a_frame_does_not_depend_on_the_frames_before() {
+    let color = |r: f32, g: f32| Material { base_color: [r, g, 0.2, 1.0], ..Material::default() };
+    let parts = vec![
+        (square(), color(0.9, 0.1), [0.0; 3], 1.0),
+        (square(), color(0.1, 0.9), [-0.2, 0.3, 0.2], 0.3),
+        (ball(6, 8), color(0.5, 0.5), [0.3, -0.4, 0.3], 0.3),
+    ];
+    let scene = scene(model(parts), &straight_on());
+    let picture = Picture { width: 192, height: 192, format: PixelFormat::Rgba8 };
+    let renderer = || Renderer::for_any_camera(gpu(), &scene, picture, None).unwrap();
+    let draw = |renderer: &mut Renderer<'_>, position: glam::Vec3| {
+        let mut shot = scene.shots[0].clone();
+        shot.camera.position = position;
+        shot.camera.view_from_world = glam::Mat4::from_translation(-position);
+        let mut kept = Kept::default();
+        renderer.render_one(&scene, &shot, &mut kept).unwrap();
+        kept.frames.remove(0).pixels
+    };
+    let mut used = renderer();
+    // The model moves by less and by more than its parts, leaves the picture, and comes back.
+    let places =
+        [(0.0, 4.4), (0.5, 4.4), (9.0, 4.4), (0.1, 4.4), (1.5, 4.4), (-1.5, 4.4), (0.6, 4.4), (0.0, 9.0), (0.0, 2.0)];
+    for (x, z) in places.into_iter().chain(places) {
+        let position = glam::Vec3::new(x, 0.3 * x.min(2.0), z);
+        assert!(draw(&mut used, position) == draw(&mut renderer(), position), "after others at {position}");
+    }
+}
+
 /// A sink that returns an error after a number of frames.
 struct Full(usize);
 
