@@ -235,7 +235,9 @@ mod tests {
     #[test]
     fn a_link_names_its_secret_and_hides_it() {
         let url = signer().sign(&secret(), &link());
-        assert!(url.contains("&kid=k3Jd92LmQx7a&") && !format!("{:?}", secret()).contains("\"secret\""), "{url}");
+        assert!(url.contains("&kid=k3Jd92LmQx7a&"), "{url}");
+        let shown = format!("{:?}", secret());
+        assert!(shown.contains("k3Jd92LmQx7a") && !shown.contains("\"secret\""), "{shown}");
         let first = LinkSecret { id: String::new(), ..secret() };
         assert!(
             !signer().sign(&first, &link()).contains("kid"),

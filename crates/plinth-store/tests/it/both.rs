@@ -185,6 +185,21 @@ async fn an_s3_link_works_without_credentials_and_a_changed_link_is_rejected() {
     assert!(!http.get(unsigned).send().await.unwrap().status().is_success());
 }
 
+#[tokio::test]
+async fn a_local_link_expires_after_its_lifetime() {
+    let (store, _folder) = local();
+    let model = ModelId::parse("m00000000001").unwrap();
+    let link = NewLink {
+        method: LinkMethod::Get,
+        key: &ObjectKey::Model(&model),
+        lifetime_secs: 90,
+        disposition: None,
+        now_secs: 1000,
+    };
+    let url = store.link(link, &secret()).await.unwrap();
+    assert!(url.contains("?exp=1090&"), "{url}");
+}
+
 #[test]
 fn the_error_for_an_invalid_address_lists_valid_ones() {
     let open = |address: &str, s3: &[(&str, &str)]| {
