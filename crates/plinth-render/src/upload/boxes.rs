@@ -9,9 +9,8 @@ use crate::upload::pool::VertexRange;
 /// Minimum and maximum corner of an axis-aligned box.
 pub(crate) type Bounds = (Vec3, Vec3);
 
-/// Minimum number of batches of a pool for which boxes are computed. If there are fewer batches, each pixel is covered
-/// only a few times, and boxes save little.
-pub(super) const MIN_BATCHES: usize = 8;
+/// Minimum number of batches of a pool for which boxes are computed. Boxes save time where the regions of batches overlap.
+pub(super) const MIN_BATCHES: usize = 2;
 
 /// Number of cells along the longest side of the box around a batch. All triangles whose centres are in the same cell
 /// share one box.
