@@ -183,10 +183,11 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     assert!(cpu_secs >= Some(3600), "{limits}");
     assert!(line("Max data size").contains(" 8589934592 "), "{limits}");
     assert_eq!(about("oom_score_adj").trim(), "1000");
-    assert_eq!(niceness(&job.to_string()), niceness("self") + 5, "renders leave the processors to the server");
+    let expected = (niceness("self") + 5).min(19);
+    assert_eq!(niceness(&job.to_string()), expected, "renders leave the processors to the server");
     // A kernel without autogroup scheduling has no such file.
     if let Ok(group) = std::fs::read_to_string(format!("/proc/{job}/autogroup")) {
-        let expected = format!("nice {}", niceness("self") + 5);
+        let expected = format!("nice {expected}");
         assert!(group.trim_end().ends_with(&expected), "the group of the job's session, too: {group}");
     }
     drop(worker);
