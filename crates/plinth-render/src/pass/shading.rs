@@ -1,8 +1,7 @@
 //! The draw calls that shade visible surfaces. One call shades all batches that share a pool and a bind group of
 //! materials. Each batch is an instance, whose vertices cover the region in which the batch can be visible. A batch
 //! whose triangles are scattered over a large region is split: the batch has an instance for each horizontal run of
-//! tiles that its bounding boxes touch. Equal runs in consecutive rows are joined, because the two triangles of an
-//! instance both shade the blocks of pixels along their common diagonal.
+//! tiles that its bounding boxes touch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -133,7 +132,7 @@ pub(crate) struct Shaded {
     is_split: Vec<bool>,
 }
 
-/// Returns the runs of tiles that `regions` touch, as regions within `part`. The region `part` contains all
+/// Returns the horizontal runs of tiles that `regions` touch, as regions within `part`. The region `part` contains all
 /// of `regions`. Returns `None` if `regions` is empty, or if more than three quarters of the tiles of `part` are
 /// touched.
 fn runs_of(part: Region, regions: impl Iterator<Item = Region>) -> Option<Vec<Region>> {
@@ -154,29 +153,19 @@ fn runs_of(part: Region, regions: impl Iterator<Item = Region>) -> Option<Vec<Re
     if count == 0 || 4 * count > 3 * columns.len() * rows.len() {
         return None;
     }
-    let mut runs: Vec<Region> = Vec::new();
-    // The runs that end at the previous row.
-    let mut above: Vec<usize> = Vec::new();
+    let mut runs = Vec::new();
     for (row, touched) in rows.zip(&touched) {
         let mut column = columns.start;
-        let mut here = Vec::new();
         for run in touched.chunk_by(|a, b| a == b) {
             let end = column + run.len() as u32;
             if run[0] {
                 let (x, y) = ((column * TILE_SIDE).max(part.x), (row * TILE_SIDE).max(part.y));
                 let right = (end * TILE_SIDE).min(part.x + part.width);
                 let bottom = ((row + 1) * TILE_SIDE).min(part.y + part.height);
-                let is_equal = |k: &usize| runs[*k].x == x && runs[*k].x + runs[*k].width == right;
-                let place = above.iter().copied().find(is_equal).unwrap_or(runs.len());
-                match runs.get_mut(place) {
-                    Some(joined) => joined.height = bottom - joined.y,
-                    None => runs.push(Region { x, y, width: right - x, height: bottom - y }),
-                }
-                here.push(place);
+                runs.push(Region { x, y, width: right - x, height: bottom - y });
             }
             column = end;
         }
-        above = here;
     }
     Some(runs)
 }
@@ -285,8 +274,6 @@ mod tests {
         let expected = vec![region(10, 40, 54, 24), region(288, 128, 32, 12)];
         assert_eq!(split(&[left, right]), Some(expected));
         assert_eq!(split(&[left, region(60, 45, 30, 10)]), Some(vec![region(10, 40, 86, 24)]), "one run");
-        let tall = vec![region(10, 40, 54, 100), region(288, 128, 32, 12)];
-        assert_eq!(split(&[region(10, 40, 30, 100), right]), Some(tall), "equal runs in consecutive rows");
         assert_eq!(split(&[region(10, 40, 310, 90)]), None, "most tiles");
         assert_eq!(split(&[]), None);
     }
