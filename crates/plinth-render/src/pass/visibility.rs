@@ -113,9 +113,9 @@ type ColorOf = fn(&wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_>;
 pub(crate) enum OutsideRegion {
     /// The maps are cleared and contain no surfaces. Clearing takes time for the whole canvas.
     Emptied,
-    /// The maps contain no first surfaces and no numbers of batches, because the surfaces of the previous frame are
-    /// replaced. Where the first surface does not show that there is a second surface, the second surface is undefined.
-    /// No other pass may write the maps.
+    /// The maps contain no first surfaces and no numbers of batches, because those of the previous frame are replaced. A
+    /// pixel's second surface is undefined if its first surface covers none or all of the pixel. No other pass may write
+    /// the maps.
     Replaced,
     /// The maps keep their previous contents. The second surfaces inside the region must already be empty.
     Kept,
