@@ -109,7 +109,7 @@ impl FramePlan<'_, '_> {
             .draw(gpu_scene.solid());
         drop(pass);
         let part = gpu_scene.solid().filter_map(|i| view.parts[i]).reduce(joined);
-        let outside = if view.look.direct { OutsideRegion::Replaced } else { OutsideRegion::Emptied };
+        let outside = if view.look.replaces_maps() { OutsideRegion::Replaced } else { OutsideRegion::Emptied };
         view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, outside));
         part
     }
@@ -129,8 +129,7 @@ impl FramePlan<'_, '_> {
         colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
     ) {
         for (k, color) in colors.into_iter().enumerate().take(classify.surfaces()) {
-            // The maps of a frame that is drawn directly are kept, because the next frame replaces them.
-            let depth = depth_target(&view.targets.batches[k], None, view.look.direct);
+            let depth = depth_target(&view.targets.batches[k], None, view.look.replaces_maps());
             let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
             shade(&mut pass, self.gpu_scene, view, (classify, k), calls);
         }
@@ -194,7 +193,7 @@ impl FramePlan<'_, '_> {
         let mut pass = self.recorder.pass("transparent", &view.frame_group, &[color], Some(depth));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         if first {
-            expand_samples.draw(&mut pass);
+            expand_samples.draw(&mut pass, &view.classify.tiles, part);
         }
         if let (Some(glass), Some(part)) = (&view.glass, glass) {
             glass.draw(&mut pass, part);

@@ -96,6 +96,12 @@ impl TargetDescriptor {
         if self.direct { self.region } else { self.model_region }
     }
 
+    /// Returns whether the maps of opaque surfaces are kept until the next frame replaces them. Glass that is drawn
+    /// through a visibility buffer also writes the numbers of batches, so these maps are cleared for each frame.
+    pub(crate) const fn replaces_maps(&self) -> bool {
+        !self.visibility_buffered_glass
+    }
+
     /// Returns the position of the first pixel of the model's region on the canvas.
     pub(crate) const fn origin(&self) -> [u32; 2] {
         let (canvas, model) = (self.canvas(), self.model_region);

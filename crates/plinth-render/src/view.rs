@@ -56,6 +56,7 @@ impl View {
                 gpu,
                 &layouts.frame,
                 (&targets.surfaces, colors),
+                &classify.tiles,
                 SurfaceColors::Shares,
                 &look,
             )?),

@@ -3,12 +3,21 @@
 // covers or, with WHOLE, the premultiplied colour of the surface. If the alpha of a sample exceeds 1, the excess is the
 // fraction of the colour to which the tone curve is not applied. Drawing over the sample reduces this fraction in the
 // same way as the colour.
+//
+// With SECOND, second surfaces are copied, in the tiles with edges. Otherwise first surfaces are copied, in the whole
+// target.
 #import types/frame.wgsl
 #import types/visibility.wgsl
-#import lib/full_screen.wgsl
 
 @group(1) @binding(0) var surfaces: texture_2d<u32>;
 @group(1) @binding(1) var colors: texture_2d<f32>;
+#ifdef SECOND
+@group(1) @binding(2) var first_surfaces: texture_2d<u32>;
+@group(1) @binding(3) var<storage, read> edge_tiles: array<u32>;
+#import lib/edge_runs.wgsl
+#else
+#import lib/full_screen.wgsl
+#endif
 
 struct SampleColor {
     @location(0) color: vec4<f32>,
@@ -19,14 +28,24 @@ struct SampleColor {
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+#ifdef SECOND
+    return vec4(edge_run_corner(i), 0.0, 1.0);
+#else
     return vec4(full_screen_corner(i), 0.0, 1.0);
+#endif
 }
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> SampleColor {
     let pixel = vec2<i32>(at.xy);
     let surface = textureLoad(surfaces, pixel, 0).r;
+#ifdef SECOND
+    // If the first surface covers none or all of the pixel, the second surface may be left over from an earlier frame.
+    let first = surface_samples(textureLoad(first_surfaces, pixel, 0).r);
+    let samples = select(0u, surface_samples(surface) & ~first, first != 0u);
+#else
     let samples = surface_samples(surface);
+#endif
     if samples == 0u {
         discard;
     }

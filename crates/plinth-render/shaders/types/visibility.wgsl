@@ -25,6 +25,12 @@ fn surface_coverage(surface: u32) -> f32 {
     return f32(countOneBits(surface_samples(surface))) / f32(SAMPLES);
 }
 
+// Returns the fraction of a pixel that its second surface covers. If the first surface covers none or all of the pixel,
+// `second` may be left over from an earlier frame.
+fn second_coverage(first_coverage: f32, second: u32) -> f32 {
+    return select(0.0, surface_coverage(second), first_coverage > 0.0 && first_coverage < 1.0);
+}
+
 // Value that is added to the alpha of a surface's colour if the tone curve is not applied to the colour.
 const NO_TONE_CURVE_ALPHA: f32 = 2.0;
 

@@ -43,16 +43,18 @@ impl Glass {
             FullScreenTarget { colors: &[look.triangle_format], over, samples: look.samples, ..Default::default() };
         let surfaces = FullScreenTarget { colors: &[SURFACE_FORMAT], ..Default::default() };
         let canvas = look.canvas();
+        let classify = Classify::new(gpu, frame_layout, targets.glass_maps(glass), look, shading)?;
         Ok(Self {
             size: (canvas.width, canvas.height),
-            classify: Classify::new(gpu, frame_layout, targets.glass_maps(glass), look, shading)?,
             expand_samples: ExpandSamples::new(
                 gpu,
                 frame_layout,
                 (&glass.surfaces, &glass.colors),
+                &classify.tiles,
                 SurfaceColors::Whole,
                 &look,
             )?,
+            classify,
             empty_triangles: empty(&["TRIANGLES"], triangles)?,
             empty_surfaces: empty(&[], surfaces)?,
         })
@@ -96,6 +98,6 @@ impl Glass {
     /// Draws the colours of the glass surfaces to the samples in a region of the canvas.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region) {
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-        self.expand_samples.draw(pass);
+        self.expand_samples.draw(pass, &self.classify.tiles, part);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Classify {
     /// For each pool and each surface of a pixel, the bind group with the inputs of shading. `None` for a pool whose
     /// surfaces are not shaded in this way.
     shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
-    tiles: EdgeTiles,
+    pub(crate) tiles: EdgeTiles,
     /// The region in which surfaces were determined for the last frame.
     last: Cell<Option<Region>>,
     /// The region of the canvas that the samples cover.

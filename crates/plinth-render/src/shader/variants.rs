@@ -87,7 +87,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("halve", &[&["", "FIRST"]]),
     pass!("picture", &[]),
     pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),
-    pass!("expand_samples", &[SAMPLED, &["", "WHOLE"]]),
+    pass!("expand_samples", &[&["", "MULTISAMPLED", "MULTISAMPLED SECOND"], &["", "WHOLE"]]),
     pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "ALPHA_TEST", "ALPHA_TEST BLEND"]]),
     pass!("surroundings", &[]),
     pass!("visibility", &[&["NUMBERED"], ALPHA_TEST]),
