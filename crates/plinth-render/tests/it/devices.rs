@@ -1,7 +1,7 @@
 //! Tests of drawing on two devices with a software driver. The pictures must be the same as with one device.
 
 use plinth_frame::PixelFormat;
-use plinth_model::{Material, Transmission};
+use plinth_model::{AlphaMode, Material, Transmission};
 use plinth_render::{Picture, Renderer};
 use serde_json::json;
 
@@ -70,29 +70,47 @@ fn views_are_equal_on_all_devices_and_in_the_requested_order() {
 #[test]
 fn a_frame_does_not_depend_on_the_frames_before() {
     let color = |r: f32, g: f32| Material { base_color: [r, g, 0.2, 1.0], ..Material::default() };
-    let parts = vec![
-        (square(), color(0.9, 0.1), [0.0; 3], 1.0),
-        (square(), color(0.1, 0.9), [-0.2, 0.3, 0.2], 0.3),
-        (ball(6, 8), color(0.5, 0.5), [0.3, -0.4, 0.3], 0.3),
+    let blended = Material { base_color: [0.2, 0.3, 0.9, 0.5], alpha_mode: AlphaMode::Blend, ..Material::default() };
+    let clear =
+        Material { transmission: Some(Transmission { factor: 0.8, ..Transmission::default() }), ..color(0.9, 0.9) };
+    // The fourth part of the model is in front of edges of the other parts.
+    let cases = [
+        ("opaque", color(0.9, 0.4), json!({})),
+        ("blended", blended.clone(), json!({})),
+        ("bloom", color(0.9, 0.4), json!({"bloomEnabled": true})),
+        ("blended with bloom", blended.clone(), json!({"bloomEnabled": true})),
+        ("reflecting floor", blended, json!({"reflector": true})),
+        ("glass", clear, json!({})),
     ];
-    let scene = scene(model(parts), &straight_on());
-    let picture = Picture { width: 192, height: 192, format: PixelFormat::Rgba8 };
-    let renderer = || Renderer::for_any_camera(gpu(), &scene, picture, None).unwrap();
-    let draw = |renderer: &mut Renderer<'_>, position: glam::Vec3| {
-        let mut shot = scene.shots[0].clone();
-        shot.camera.position = position;
-        shot.camera.view_from_world = glam::Mat4::from_translation(-position);
-        let mut kept = Kept::default();
-        renderer.render_one(&scene, &shot, &mut kept).unwrap();
-        kept.frames.remove(0).pixels
-    };
-    let mut used = renderer();
-    // The model moves by less and by more than its parts, leaves the picture, and comes back.
-    let places =
-        [(0.0, 4.4), (0.5, 4.4), (9.0, 4.4), (0.1, 4.4), (1.5, 4.4), (-1.5, 4.4), (0.6, 4.4), (0.0, 9.0), (0.0, 2.0)];
-    for (x, z) in places.into_iter().chain(places) {
-        let position = glam::Vec3::new(x, 0.3 * x.min(2.0), z);
-        assert!(draw(&mut used, position) == draw(&mut renderer(), position), "after others at {position}");
+    for (name, fourth, changes) in cases {
+        let parts = vec![
+            (square(), color(0.9, 0.1), [0.0; 3], 1.0),
+            (square(), color(0.1, 0.9), [-0.2, 0.3, 0.2], 0.3),
+            (ball(6, 8), color(0.5, 0.5), [0.3, -0.4, 0.3], 0.3),
+            (if name == "glass" { ball(12, 24) } else { square() }, fourth, [0.1, -0.2, 0.8], 0.5),
+        ];
+        let mut settings = straight_on();
+        for (key, value) in changes.as_object().unwrap() {
+            settings[key] = value.clone();
+        }
+        let scene = scene(model(parts), &settings);
+        let picture = Picture { width: 192, height: 192, format: PixelFormat::Rgba8 };
+        let renderer = || Renderer::for_any_camera(gpu(), &scene, picture, None).unwrap();
+        let draw = |renderer: &mut Renderer<'_>, position: glam::Vec3| {
+            let mut shot = scene.shots[0].clone();
+            shot.camera.position = position;
+            shot.camera.view_from_world = glam::Mat4::from_translation(-position);
+            let mut kept = Kept::default();
+            renderer.render_one(&scene, &shot, &mut kept).unwrap();
+            kept.frames.remove(0).pixels
+        };
+        let mut used = renderer();
+        // The model moves by less and by more than its parts, leaves the picture, and comes back.
+        let places = [(0.0, 4.4), (0.5, 4.4), (9.0, 4.4), (0.1, 4.4), (1.5, 4.4), (-1.5, 4.4), (0.0, 9.0), (0.0, 2.0)];
+        for (x, z) in places.into_iter().chain([places[0]]) {
+            let position = glam::Vec3::new(x, 0.3 * x.min(2.0), z);
+            assert!(draw(&mut used, position) == draw(&mut renderer(), position), "{name}, after others at {position}");
+        }
     }
 }
 
