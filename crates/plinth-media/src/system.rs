@@ -1,6 +1,6 @@
 //! Calls of the operating system that differ between systems. The rest of this crate calls none.
 
-use std::process::{Child, Command};
+use std::process::{Child, ChildStdin, Command};
 
 /// Starts a process that the kernel kills when the thread that started it ends, even if this process is killed.
 #[cfg(target_os = "linux")]
@@ -13,6 +13,19 @@ pub(crate) fn spawn(command: Command) -> std::io::Result<Child> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn spawn(mut command: Command) -> std::io::Result<Child> {
     command.spawn()
+}
+
+/// Number of bytes that a pipe to ffmpeg holds: the most that Linux allows without privileges, if it is not configured
+/// otherwise. By default a pipe holds 64 KiB, and a frame is passed in many small parts.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1 << 20;
+
+/// Enlarges the pipe to the standard input of a process. If the system refuses, the pipe keeps its size, which only
+/// takes more time.
+#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux can change the size"))]
+pub(crate) fn enlarge(pipe: &ChildStdin) {
+    #[cfg(target_os = "linux")]
+    let _size = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
 }
 
 /// Prevents Ctrl-C from reaching the process of a command. A terminal sends Ctrl-C to all processes of its process group, so the

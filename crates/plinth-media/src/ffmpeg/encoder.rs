@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::command::{Stream, encode};
 use super::process::{DEVICE_STALL, PAUSE, Process};
 use crate::MediaError;
+use crate::system::enlarge;
 
 /// Maximum number of frames in the queue to the encoder.
 const QUEUE: usize = 3;
@@ -32,7 +33,7 @@ impl Encoder {
         let mut process = Process::start(encode(program, stream, file), file, target)?;
         let (queue, pictures) = sync_channel::<Vec<u8>>(QUEUE);
         let (give_back, spare) = sync_channel(QUEUE + 2);
-        let stdin = process.take_stdin();
+        let stdin = process.take_stdin().inspect(enlarge);
         std::thread::spawn(move || {
             let Some(mut stdin) = stdin else { return };
             for picture in pictures {
