@@ -15,13 +15,13 @@ pub(crate) fn spawn(mut command: Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// Number of bytes that a pipe to ffmpeg holds: the most that Linux allows without privileges, if it is not configured
-/// otherwise. By default a pipe holds 64 KiB, and a frame is passed in many small parts.
+/// Size in bytes of the pipe to ffmpeg: the default limit of Linux for processes without privileges. A pipe of the default
+/// size, 64 KiB, divides a 1080p frame into about fifty parts.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-/// Enlarges the pipe to the standard input of a process. If the system refuses, the pipe keeps its size, which only
-/// takes more time.
+/// Enlarges the pipe to the standard input of a process. If the system refuses, the pipe keeps its size: passing frames
+/// then takes more time, and nothing else changes.
 #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux can change the size"))]
 pub(crate) fn enlarge(pipe: &ChildStdin) {
     #[cfg(target_os = "linux")]

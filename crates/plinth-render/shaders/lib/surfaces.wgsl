@@ -22,8 +22,9 @@ fn whole_color(share: vec4<f32>, coverage: f32) -> vec3<f32> {
 }
 
 fn surface_colors_at(pixel: vec2<i32>) -> SurfaceColors {
-    let first = surface_coverage(textureLoad(first_surface, pixel, 0).r);
-    let second = second_coverage(first, textureLoad(second_surface, pixel, 0).r);
+    let surface = textureLoad(first_surface, pixel, 0).r;
+    let first = surface_coverage(surface);
+    let second = coverage_of(second_samples(surface, textureLoad(second_surface, pixel, 0).r));
     var out: SurfaceColors;
     let first_share = textureLoad(first_color, pixel, 0);
     let second_share = textureLoad(second_color, pixel, 0);

@@ -40,9 +40,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> SampleColor {
     let pixel = vec2<i32>(at.xy);
     let surface = textureLoad(surfaces, pixel, 0).r;
 #ifdef SECOND
-    // If the first surface covers none or all of the pixel, the second surface may be left over from an earlier frame.
-    let first = surface_samples(textureLoad(first_surfaces, pixel, 0).r);
-    let samples = select(0u, surface_samples(surface) & ~first, first != 0u);
+    let samples = second_samples(textureLoad(first_surfaces, pixel, 0).r, surface);
 #else
     let samples = surface_samples(surface);
 #endif

@@ -20,15 +20,21 @@ fn surface_samples(surface: u32) -> u32 {
     return surface >> TRIANGLE_BITS;
 }
 
-// Returns the fraction of a pixel that a surface covers.
-fn surface_coverage(surface: u32) -> f32 {
-    return f32(countOneBits(surface_samples(surface))) / f32(SAMPLES);
+// Returns the fraction of a pixel that samples cover. `samples` is a bit mask.
+fn coverage_of(samples: u32) -> f32 {
+    return f32(countOneBits(samples)) / f32(SAMPLES);
 }
 
-// Returns the fraction of a pixel that its second surface covers. If the first surface covers none or all of the pixel,
-// `second` may be left over from an earlier frame.
-fn second_coverage(first_coverage: f32, second: u32) -> f32 {
-    return select(0.0, surface_coverage(second), first_coverage > 0.0 && first_coverage < 1.0);
+// Returns the fraction of a pixel that a surface covers.
+fn surface_coverage(surface: u32) -> f32 {
+    return coverage_of(surface_samples(surface));
+}
+
+// Returns the samples that the second surface of a pixel covers. If the first surface covers none or all of the pixel,
+// there is no second surface, and `second` may be left over from an earlier frame.
+fn second_samples(first: u32, second: u32) -> u32 {
+    let covered = surface_samples(first);
+    return select(0u, surface_samples(second) & ~covered, covered != 0u);
 }
 
 // Value that is added to the alpha of a surface's colour if the tone curve is not applied to the colour.
