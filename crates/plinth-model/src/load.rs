@@ -1,6 +1,7 @@
 //! Loads a GLB file into a [`Model`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, uv_sets};
 use crate::error::{ModelError, Result};
@@ -65,7 +66,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
         meshes,
         materials,
         textures,
-        images,
+        images: images.into_iter().map(Arc::new).collect(),
         skins,
         animations,
         lights: light::lights(source)?,

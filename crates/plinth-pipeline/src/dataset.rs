@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::{Layers, LayersSink, PixelFormat, SinkError};
 use plinth_media::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
-use plinth_render::{Picture, Renderer};
+use plinth_render::{Picture, Renderer, separate_opaque_triangles};
 use plinth_scene::{DatasetViews, LightDetail, ViewSet, build_dataset};
 use plinth_spec::RenderSettings;
 use sha2::{Digest, Sha256};
@@ -37,6 +37,7 @@ pub(crate) fn run(
     }
     let loaded = Instant::now();
     report(stage(Stage::Preparing, 0, 0));
+    separate_opaque_triangles(&mut scene);
     let mut renderer =
         Renderer::new(&gpu, &scene, Picture { width, height, format: PixelFormat::Rgba8 }, job.cache.as_ref())?;
     if job.time_passes {

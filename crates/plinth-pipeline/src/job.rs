@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::{Backdrop, PixelFormat};
 use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
-use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, merge_dense_vertices};
+use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, merge_dense_vertices, separate_opaque_triangles};
 use plinth_scene::{DatasetViews, EnvironmentMap, LightDetail, Scene, SceneAssets, build_scene};
 use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
 use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
@@ -150,6 +150,7 @@ pub fn run_warm(
     let poster_frame = poster_frame(&mut scene, job);
     let loaded = Instant::now();
     report(stage(Stage::Preparing));
+    separate_opaque_triangles(&mut scene);
     merge_dense_vertices(&mut scene, height);
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.contains_key(&OutputFile::Video);
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };

@@ -12,7 +12,7 @@ use glam::DVec3;
 use plinth_frame::{PixelFormat, Resampler, RgbaImage};
 use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
-use plinth_render::{Cache, Gpu, Picture, Renderer, merge_dense_vertices};
+use plinth_render::{Cache, Gpu, Picture, Renderer, merge_dense_vertices, separate_opaque_triangles};
 use plinth_scene::{
     Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, max_texture_side,
     studio,
@@ -104,6 +104,7 @@ impl<'g> PreviewStage<'g> {
         let environment = if kept.is_some() { no_light() } else { self.environment(environment)? };
         let assets = SceneAssets { environment: Some(environment), images };
         let mut scene = build_scene(Arc::clone(&self.loaded.model), settings, assets)?;
+        separate_opaque_triangles(&mut scene);
         let index = frame_at(position, settings, scene.shots.len());
         if is_draft {
             scene.light_detail = LightDetail::Interactive;

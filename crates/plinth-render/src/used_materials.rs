@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plinth_model::Model;
+use plinth_model::{AlphaMode, Material, Model};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::gpu::Gpu;
+use crate::opacity::{MIN_OPAQUE_ALPHA, with_opaque_texels};
 use crate::upload::geometry::{DrawMode, MaterialUse, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, VolumeScale, used_slots, variant_key};
 use crate::upload::material_sets;
@@ -46,7 +47,24 @@ pub(crate) fn upload_materials(
     let model = &scene.model;
     let variant = |(i, material)| used.contains(&i).then(|| variant_key(model, material, colored.contains(&i)));
     let variants: Vec<_> = model.materials.iter().enumerate().map(variant).collect();
-    material_sets::upload_all(gpu, model, textures, &variants, scene.world_from_model_scale)
+    let scale = scene.world_from_model_scale;
+    let mut materials = material_sets::upload_all(gpu, model, textures, &variants, scale);
+    for i in with_opaque_texels(scene, posed) {
+        let material = opaque_texels(&model.materials[i]);
+        let mut key = variant_key(model, &material, colored.contains(&i));
+        key.class = DrawClass::OpaqueTexels;
+        let scale = VolumeScale { world_from_scene: scale, world_from_mesh: scale };
+        materials[i].opaque_texels = Some(materials.len());
+        materials.push(material::upload(gpu, model, textures, (materials.len(), &material), key, scale));
+    }
+    materials
+}
+
+/// Returns the material that draws the opaque texels of an alpha-blended material. The texels lie on the surface of the
+/// alpha-blended material, which casts their shadow.
+fn opaque_texels(blended: &Material) -> Material {
+    let alpha_mode = AlphaMode::Mask { cutoff: MIN_OPAQUE_ALPHA };
+    Material { alpha_mode, overlay: true, ..blended.clone() }
 }
 
 /// Appends copies of volume materials for scaled nodes, one per scale. The copies differ because the thickness of a
@@ -115,9 +133,9 @@ impl MaterialUses {
 
 fn material_use(material: &MaterialOnGpu) -> MaterialUse {
     let drawn = match material.key.class {
-        DrawClass::Opaque | DrawClass::Masked => DrawMode::Opaque,
+        DrawClass::Opaque | DrawClass::Masked | DrawClass::OpaqueTexels => DrawMode::Opaque,
         DrawClass::Transmissive if !material.key.defines.contains("BLEND") => DrawMode::Glass,
         DrawClass::Transmissive | DrawClass::Blended => DrawMode::Blended,
     };
-    MaterialUse { drawn, is_alpha_tested: material.alpha_test.is_some() }
+    MaterialUse { drawn, is_alpha_tested: material.alpha_test.is_some(), opaque_texels: material.opaque_texels }
 }

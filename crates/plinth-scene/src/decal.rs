@@ -6,6 +6,7 @@
 //! material, the normals, the skin and the morph targets of the surface on which it lies.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use glam::{DMat4, DQuat, DVec3, EulerRot, Vec2, Vec3};
 use plinth_model::{
@@ -108,7 +109,7 @@ pub(crate) fn add_decals(
 }
 
 fn add_texture(model: &mut Model, image: Image) -> usize {
-    model.images.push(image);
+    model.images.push(Arc::new(image));
     let sampler = Sampler { wrap_u: Wrap::Clamp, wrap_v: Wrap::Clamp, ..Sampler::default() };
     model.textures.push(Texture { image: model.images.len() - 1, sampler });
     model.textures.len() - 1

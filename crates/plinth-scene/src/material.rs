@@ -137,7 +137,7 @@ impl MaterialEditor<'_> {
         }
         let old = self.model.materials[self.index].base_color_texture;
         let sampler = old.and_then(|r| self.model.textures.get(r.texture)).map(|t| t.sampler).unwrap_or_default();
-        self.model.images.push(image);
+        self.model.images.push(Arc::new(image));
         self.model.textures.push(Texture { image: self.model.images.len() - 1, sampler });
         let texture = self.model.textures.len() - 1;
         let unchanged = TextureRef { texture, uv_set: 0, transform: None };

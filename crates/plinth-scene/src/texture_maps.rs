@@ -1,6 +1,8 @@
 //! Finds the texture maps of a material by their names in three.js.
 
-use plinth_model::{Material, Model, Texture, TextureRef, TextureSlot};
+use std::sync::Arc;
+
+use plinth_model::{Image, Material, Model, Texture, TextureRef, TextureSlot};
 
 /// The glTF equivalent of a texture map of three.js.
 #[derive(Clone, Copy)]
@@ -61,11 +63,12 @@ pub(crate) fn keep_first_set(material: &mut Material) {
 fn whiten(model: &mut Model, material: usize, channel: usize) {
     let Some(reference) = model.materials[material].metallic_roughness_texture else { return };
     let Some(texture) = model.textures.get(reference.texture).copied() else { return };
-    let Some(mut image) = model.images.get(texture.image).cloned() else { return };
+    let Some(image) = model.images.get(texture.image) else { return };
+    let mut image = Image::clone(image);
     image.pixels.as_chunks_mut::<4>().0.iter_mut().for_each(|texel| texel[channel] = 255);
     let others_are_white = image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[1] == 255 && texel[2] == 255);
     model.materials[material].metallic_roughness_texture = (!others_are_white).then(|| {
-        model.images.push(image);
+        model.images.push(Arc::new(image));
         model.textures.push(Texture { image: model.images.len() - 1, ..texture });
         TextureRef { texture: model.textures.len() - 1, ..reference }
     });

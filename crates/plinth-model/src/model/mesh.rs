@@ -1,5 +1,7 @@
 //! Meshes, their primitives and morph targets.
 
+use rayon::prelude::*;
+
 /// A mesh: a list of primitives that share morph weights.
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
@@ -58,6 +60,35 @@ pub struct Primitive {
 }
 
 impl Primitive {
+    /// Returns a primitive that consists of some of the triangles, lines or points, and the vertices that they use.
+    /// `indices` are indices of this primitive's vertices.
+    pub fn part(&self, indices: &[u32]) -> Self {
+        const UNUSED: u32 = u32::MAX;
+        let mut places = vec![UNUSED; self.positions.len()];
+        for i in indices {
+            places[*i as usize] = 0;
+        }
+        let mut used = Vec::new();
+        for (i, place) in (0..).zip(&mut places).filter(|(_, place)| **place != UNUSED) {
+            *place = used.len() as u32;
+            used.push(i);
+        }
+        Self {
+            topology: self.topology,
+            indices: indices.par_iter().map(|i| places[*i as usize]).collect(),
+            positions: chosen(&self.positions, &used),
+            normals: chosen(&self.normals, &used),
+            is_flat: self.is_flat,
+            tangents: chosen(&self.tangents, &used),
+            uvs: self.uvs.iter().map(|set| chosen(set, &used)).collect(),
+            colors: chosen(&self.colors, &used),
+            joints: chosen(&self.joints, &used),
+            weights: chosen(&self.weights, &used),
+            morph_targets: self.morph_targets.iter().map(|target| target.chosen(&used)).collect(),
+            material: self.material,
+        }
+    }
+
     pub(super) fn content_bytes(&self) -> usize {
         let morphed =
             self.morph_targets.iter().flat_map(|target| [&target.positions, &target.normals, &target.tangents]);
@@ -82,4 +113,20 @@ pub struct MorphTarget {
     pub normals: Vec<[f32; 3]>,
     /// Displacements that are added to the x, y and z components of the tangents.
     pub tangents: Vec<[f32; 3]>,
+}
+
+impl MorphTarget {
+    /// Returns the displacements of some vertices.
+    fn chosen(&self, used: &[u32]) -> Self {
+        Self {
+            positions: chosen(&self.positions, used),
+            normals: chosen(&self.normals, used),
+            tangents: chosen(&self.tangents, used),
+        }
+    }
+}
+
+/// Returns the values of some vertices. `values` is empty or has a value for each vertex.
+fn chosen<T: Copy + Send + Sync>(values: &[T], used: &[u32]) -> Vec<T> {
+    if values.is_empty() { Vec::new() } else { used.par_iter().map(|i| values[*i as usize]).collect() }
 }

@@ -11,6 +11,8 @@ mod mesh;
 mod node;
 mod texture;
 
+use std::sync::Arc;
+
 pub use animation::{Animation, Channel, Interpolation, Property, Skin};
 pub use light::{Light, LightKind};
 pub use material::{
@@ -31,8 +33,8 @@ pub struct Model {
     pub materials: Vec<Material>,
     /// Textures. A texture is an image with a sampler. Materials refer to textures by index.
     pub textures: Vec<Texture>,
-    /// Decoded images. Textures refer to them by index.
-    pub images: Vec<Image>,
+    /// Decoded images, which copies of the model share. Textures refer to them by index.
+    pub images: Vec<Arc<Image>>,
     /// Skins. Nodes refer to them by index.
     pub skins: Vec<Skin>,
     /// Animation clips.

@@ -13,6 +13,13 @@ pub struct TextureRef {
     pub transform: Option<[f32; 6]>,
 }
 
+impl TextureRef {
+    /// Applies the transform to texture coordinates.
+    pub fn transformed(&self, [u, v]: [f32; 2]) -> [f32; 2] {
+        self.transform.map_or([u, v], |[a, b, c, d, e, f]| [a * u + b * v + c, d * u + e * v + f])
+    }
+}
+
 /// An image with a sampler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Texture {

@@ -1,6 +1,7 @@
 //! Tests of image decoding.
 
 use std::io::Cursor;
+use std::sync::Arc;
 
 use image::{DynamicImage, ExtendedColorType, ImageFormat};
 use plinth_model::{Image, Limits, LoadOptions};
@@ -25,13 +26,13 @@ fn with_image(mime: &str, bytes: &[u8]) -> Glb {
     glb
 }
 
-fn decoded(mime: &str, bytes: &[u8]) -> Image {
+fn decoded(mime: &str, bytes: &[u8]) -> Arc<Image> {
     with_image(mime, bytes).load().images.swap_remove(0)
 }
 
 #[test]
 fn png_images_of_every_bit_depth_and_channel_count_become_rgba() {
-    let one = |bytes: &[u8], color| decoded("image/png", &encoded(1, 1, bytes, color, ImageFormat::Png)).pixels;
+    let one = |bytes: &[u8], color| decoded("image/png", &encoded(1, 1, bytes, color, ImageFormat::Png)).pixels.clone();
     assert_eq!(one(&[9], ExtendedColorType::L8), [9, 9, 9, 255]);
     assert_eq!(one(&[9, 100], ExtendedColorType::La8), [9, 9, 9, 100]);
     assert_eq!(one(&[1, 2, 3], ExtendedColorType::Rgb8), [1, 2, 3, 255]);
@@ -91,8 +92,7 @@ fn uncompressed_ktx2(format: u32, width: u32, height: u32, texels: &[u8]) -> Vec
 
 #[test]
 fn uncompressed_ktx2_of_one_to_four_channels_is_read() {
-    let one =
-        |format, texels: &[u8]| ktx2(&uncompressed_ktx2(format, 1, 1, texels)).load().images.swap_remove(0).pixels;
+    let one = |format, texels: &[u8]| ktx2(&uncompressed_ktx2(format, 1, 1, texels)).load().images[0].pixels.clone();
     assert_eq!(one(9, &[7]), [7, 7, 7, 255]);
     assert_eq!(one(16, &[7, 8]), [7, 8, 0, 255]);
     assert_eq!(one(29, &[7, 8, 9]), [7, 8, 9, 255]);

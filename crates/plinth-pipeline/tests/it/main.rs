@@ -46,6 +46,25 @@ fn a_job_passes_its_stages_in_order_and_counts_every_frame() {
 }
 
 #[test]
+fn an_opaque_surface_looks_the_same_if_its_material_is_blended() {
+    let drawn = |alpha_mode: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let edit = serde_json::json!({"alphaMode": alpha_mode});
+        let settings = serde_json::json!({
+            "quality": "share", "length": 0.1, "materialEdits": {"RubberWoodMat": edit, "LeatherPartsMat": edit},
+        });
+        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        let poster = OutputFile::Poster;
+        let outputs = [(poster, folder.path().join(poster.file_name(Codec::H264)))].into();
+        let job = Job { settings, outputs, hash_frames: true, ..job(folder.path()) };
+        let manifest = run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        assert_eq!(manifest.warnings, Vec::<String>::new());
+        manifest.frame_hash.unwrap()
+    };
+    assert_eq!(drawn("OPAQUE"), drawn("BLEND"));
+}
+
+#[test]
 fn a_draft_has_different_light() {
     let drawn = |draft: bool| {
         let folder = tempfile::tempdir().unwrap();

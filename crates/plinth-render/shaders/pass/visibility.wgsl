@@ -1,4 +1,5 @@
-// Writes the number of the visible triangle in each sample. Masked materials are alpha-tested.
+// Writes the number of the visible triangle in each sample. Masked materials are alpha-tested. With OPAQUE_TEXELS, only
+// the opaque texels of an alpha-blended material are drawn.
 #import types/frame.wgsl
 #import types/posed.wgsl
 
@@ -13,11 +14,14 @@ struct VisibilityOut {
     // The number of the triangle: its low half and its high half.
     @location(0) triangle: vec2<u32>,
 #ifdef ALPHA_TEST
+#ifndef OPAQUE_TEXELS
     @builtin(sample_mask) coverage: u32,
+#endif
 #endif
 }
 
 #ifdef ALPHA_TEST
+#ifndef OPAQUE_TEXELS
 override SAMPLES: u32 = 4u;
 
 // Returns the samples that a masked texel covers, as a bit mask. Where alpha is constant, either all or no samples are
@@ -32,16 +36,23 @@ fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
     return (1u << samples) - 1u;
 }
 #endif
+#endif
 
 @fragment
 fn fs(v: PosedOut) -> VisibilityOut {
     var out: VisibilityOut;
     out.triangle = vec2(v.triangle & 0xffffu, v.triangle >> 16u);
 #ifdef ALPHA_TEST
+#ifdef OPAQUE_TEXELS
+    if tested_alpha(v) < alpha_cutoff() {
+        discard;
+    }
+#else
     out.coverage = mask_coverage(tested_alpha(v), alpha_cutoff());
     if out.coverage == 0u {
         discard;
     }
+#endif
 #endif
     return out;
 }

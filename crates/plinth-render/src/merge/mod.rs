@@ -49,7 +49,7 @@ pub fn merge_dense_vertices(scene: &mut Scene, height: u32) {
                 let surface = Surface { model, material, primitive, pixel: pixel / scale };
                 let kept = merged_triangles(&surface);
                 if kept.len() as f32 <= MOST_KEPT * primitive.indices.len() as f32 {
-                    merged.push((m, p, with_triangles(primitive, &kept)));
+                    merged.push((m, p, primitive.part(&kept)));
                 }
             }
         }
@@ -93,38 +93,6 @@ fn merged_triangles(surface: &Surface<'_>) -> Vec<u32> {
         }
     }
     indices.unwrap_or_default()
-}
-
-/// Returns a primitive with these triangles and the vertices that they use.
-fn with_triangles(primitive: &Primitive, indices: &[u32]) -> Primitive {
-    let mut places = vec![chunk::NONE; primitive.positions.len()];
-    for i in indices {
-        places[*i as usize] = 0;
-    }
-    let mut used = Vec::new();
-    for (i, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == 0) {
-        *place = used.len() as u32;
-        used.push(i as u32);
-    }
-    Primitive {
-        topology: primitive.topology,
-        indices: indices.par_iter().map(|i| places[*i as usize]).collect(),
-        positions: chosen(&primitive.positions, &used),
-        normals: chosen(&primitive.normals, &used),
-        is_flat: primitive.is_flat,
-        tangents: chosen(&primitive.tangents, &used),
-        uvs: primitive.uvs.iter().map(|set| chosen(set, &used)).collect(),
-        colors: chosen(&primitive.colors, &used),
-        joints: Vec::new(),
-        weights: Vec::new(),
-        morph_targets: Vec::new(),
-        material: primitive.material,
-    }
-}
-
-/// Returns the chosen elements of a list that is empty or has one element per vertex.
-fn chosen<T: Copy + Send + Sync>(values: &[T], used: &[u32]) -> Vec<T> {
-    if values.is_empty() { Vec::new() } else { used.par_iter().map(|i| values[*i as usize]).collect() }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn rough() -> Material {
 fn merged(primitive: &Primitive, material: &Material, pixel: f32) -> Primitive {
     let model = Model::default();
     let surface = Surface { model: &model, material, primitive, pixel };
-    with_triangles(primitive, &merged_triangles(&surface))
+    primitive.part(&merged_triangles(&surface))
 }
 
 fn triangles(primitive: &Primitive) -> usize {

@@ -43,7 +43,7 @@ struct Geometry<'a> {
 pub(super) fn create_visibility(
     base: &PipelineBase<'_>,
     alpha_test: Option<&AlphaTest>,
-    double_sided: bool,
+    (opaque_texels, double_sided): (bool, bool),
 ) -> Result<wgpu::RenderPipeline, RenderError> {
     let samples = [("SAMPLES", f64::from(base.samples))];
     create(
@@ -51,12 +51,12 @@ pub(super) fn create_visibility(
         &Geometry {
             label: "visibility",
             path: "pass/visibility.wgsl",
-            defines: &["NUMBERED"],
+            defines: if opaque_texels { &["NUMBERED", "OPAQUE_TEXELS"] } else { &["NUMBERED"] },
             group1: None,
             alpha_test,
             vertices: Vertices::Numbered,
             vertex_constants: &[],
-            fragment_constants: if alpha_test.is_some() { &samples } else { &[] },
+            fragment_constants: if alpha_test.is_some() && !opaque_texels { &samples } else { &[] },
             cull: back_unless(double_sided),
             slope_bias: 0,
             samples: base.samples,

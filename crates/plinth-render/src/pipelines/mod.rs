@@ -14,7 +14,7 @@ use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::shader::ShaderTarget;
 use crate::shader::material_source::SlotUse;
-use crate::upload::batch::{Batch, is_closed};
+use crate::upload::batch::{Batch, Sortable};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::sprite_material::SpriteKind;
 
@@ -176,7 +176,11 @@ impl Pipelines {
                 |batch, material| {
                     (!sorted(batch)).then(|| match &batch.sprites {
                         Some(sprites) => DepthKey::sprites(SpritePass::Visibility, sprites.kind, material),
-                        None => DepthKey::Visibility(alpha_test_key(material), material.key.double_sided),
+                        None => DepthKey::Visibility {
+                            alpha_test: alpha_test_key(material),
+                            opaque_texels: material.key.class == DrawClass::OpaqueTexels,
+                            double_sided: material.key.double_sided,
+                        },
                     })
                 },
                 |key, material| key.create(base, material),
@@ -188,9 +192,10 @@ impl Pipelines {
         };
         let transparent = || {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
-                let is_closed = batch.sortable().is_some_and(is_closed);
+                let is_closed = batch.sortable().is_some_and(Sortable::is_closed);
                 let both = is_closed && material.key.class == DrawClass::Blended;
-                sorted(batch).then(|| (material.key.clone(), if both { Side::Both } else { Side::Material }))
+                let side = if both { Side::Both } else { Side::Material };
+                sorted(batch).then(|| (material.key.clone(), side, material.opaque_texels.is_some()))
             };
             per_batch(batches, materials, key, |key, material| surface::create_transparent(base, material, key.1))
         };
@@ -230,7 +235,7 @@ fn alpha_test_key(material: &MaterialOnGpu) -> AlphaTestKey {
 /// The properties that determine which pipeline draws a batch without shading it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DepthKey {
-    Visibility(AlphaTestKey, bool),
+    Visibility { alpha_test: AlphaTestKey, opaque_texels: bool, double_sided: bool },
     Geometry(AlphaTestKey, bool, Precision),
     Shadow(AlphaTestKey, DepthView),
     Sprites { pass: SpritePass, kind: SpriteKind, alpha_test: AlphaTestKey, is_blended: bool },
@@ -245,7 +250,9 @@ impl DepthKey {
     fn create(&self, base: &PipelineBase<'_>, material: &MaterialOnGpu) -> Result<wgpu::RenderPipeline, RenderError> {
         let alpha_test = material.alpha_test.as_ref();
         match *self {
-            Self::Visibility(_, double_sided) => depth::create_visibility(base, alpha_test, double_sided),
+            Self::Visibility { opaque_texels, double_sided, .. } => {
+                depth::create_visibility(base, alpha_test, (opaque_texels, double_sided))
+            }
             Self::Geometry(_, double_sided, precision) => {
                 depth::create_geometry(base, alpha_test, double_sided, precision)
             }

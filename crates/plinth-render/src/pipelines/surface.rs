@@ -101,6 +101,9 @@ pub(super) fn create_shade(
     }))
 }
 
+/// Distance by which translucent texels are drawn behind the opaque texels of the same surface, in steps of depth.
+const DEPTH_TOLERANCE: i32 = 16;
+
 /// Creates the pipeline that draws triangles over the picture drawn so far.
 pub(super) fn create_transparent(
     base: &PipelineBase<'_>,
@@ -124,7 +127,15 @@ pub(super) fn create_transparent(
             buffers: &[Some(pose_stream(&pose)), Some(surface_stream(&surface))],
         },
         primitive: primitive(back_unless(key.double_sided || side == Side::Both)),
-        depth_stencil: Some(depth_state(!blended, wgpu::CompareFunction::LessEqual, 0)),
+        depth_stencil: Some(wgpu::DepthStencilState {
+            // Opaque texels are already in the picture. Drivers may compute their depth a little differently in the two
+            // passes.
+            bias: wgpu::DepthBiasState {
+                constant: if material.opaque_texels.is_some() { DEPTH_TOLERANCE } else { 0 },
+                ..Default::default()
+            },
+            ..depth_state(!blended, wgpu::CompareFunction::LessEqual, 0)
+        }),
         multisample: wgpu::MultisampleState { count: base.samples, ..Default::default() },
         fragment: Some(wgpu::FragmentState {
             module: &module,

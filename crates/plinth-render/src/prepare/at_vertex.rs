@@ -12,8 +12,8 @@ fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v:
     let Some(image) = model.textures.get(reference.texture).and_then(|t| model.images.get(t.image)) else {
         return white;
     };
-    let Some([s, t]) = primitive.uvs.get(reference.uv_set).and_then(|set| set.get(v)).copied() else { return white };
-    let (s, t) = reference.transform.map_or((s, t), |[a, b, c, d, e, f]| (a * s + b * t + c, d * s + e * t + f));
+    let Some(uv) = primitive.uvs.get(reference.uv_set).and_then(|set| set.get(v)) else { return white };
+    let [s, t] = reference.transformed(*uv);
     let wrap = |x: f32, size: u32| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) as usize - 1);
     let at = (wrap(t, image.height) * image.width as usize + wrap(s, image.width)) * 4;
     image.pixels.get(at..).and_then(|rest| rest.first_chunk::<4>()).copied().unwrap_or(white)

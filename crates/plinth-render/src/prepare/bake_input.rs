@@ -102,18 +102,13 @@ fn bake_texture(
     }
     let image = model.images.get(model.textures.get(reference.texture)?.image)?;
     let uvs = primitive.uvs.get(reference.uv_set)?;
-    let transform = |[s, t]: [f32; 2]| {
-        reference
-            .transform
-            .map_or(Vec2::new(s, t), |[a, b, c, d, e, f]| Vec2::new(a * s + b * t + c, d * s + e * t + f))
-    };
     let cutoff = match material.alpha_mode {
         // The alpha of the vertices is ignored, because it is nearly always 1.
         AlphaMode::Mask { cutoff } => Some(cutoff / material.base_color[3].max(1e-3)),
         _ => None,
     };
     Some(BakeTexture {
-        uvs: uvs.iter().map(|uv| transform(*uv)).collect(),
+        uvs: uvs.iter().map(|uv| Vec2::from(reference.transformed(*uv))).collect(),
         image: Arc::new(reduced_image(image, has_holes)),
         cutoff,
     })

@@ -298,6 +298,8 @@ fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use plinth_model::{Clearcoat, Image, Sampler, Texture};
 
     use super::*;
@@ -332,7 +334,7 @@ mod tests {
     fn a_smooth_texel_or_a_smooth_coat_makes_a_material_polished() {
         let mut model = Model::default();
         let pixels = [[0, 200, 0, 255], [0, 100, 0, 255]].concat();
-        model.images.push(Image { width: 2, height: 1, pixels, source_width: 2, source_height: 1 });
+        model.images.push(Arc::new(Image { width: 2, height: 1, pixels, source_width: 2, source_height: 1 }));
         model.textures.push(Texture { image: 0, sampler: Sampler::default() });
         let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
         let rough = Material { perceptual_roughness: 1.0, ..Material::default() };
@@ -343,7 +345,7 @@ mod tests {
         assert!(polished(Material { clearcoat: Some(coat), ..rough.clone() }));
         assert!(!polished(Material { clearcoat: Some(Clearcoat { factor: 0.0, ..coat }), ..rough.clone() }));
         assert!(!polished(Material { unlit: true, perceptual_roughness: 0.1, ..rough }));
-        model.images[0].pixels[5] = 120;
+        Arc::make_mut(&mut model.images[0]).pixels[5] = 120;
         assert!(!is_polished(&model, &Material { metallic_roughness_texture: map, ..Material::default() }));
     }
 

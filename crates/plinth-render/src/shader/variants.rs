@@ -90,7 +90,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("expand_samples", &[&["", "MULTISAMPLED", "MULTISAMPLED SECOND"], &["", "WHOLE"]]),
     pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "ALPHA_TEST", "ALPHA_TEST BLEND"]]),
     pass!("surroundings", &[]),
-    pass!("visibility", &[&["NUMBERED"], ALPHA_TEST]),
+    pass!("visibility", &[&["NUMBERED"], &["", "ALPHA_TEST", "ALPHA_TEST OPAQUE_TEXELS"]]),
 ];
 
 /// The shaders that compute the colours of surfaces.

@@ -1,6 +1,5 @@
 //! A batch of triangles, points or lines, and its changes from frame to frame.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use glam::Vec3;
@@ -8,6 +7,7 @@ use glam::Vec3;
 use crate::gpu::Gpu;
 use crate::gpu_types::PoseVertex;
 use crate::upload::boxes::{Bounds, bounds_of};
+use crate::upload::closed::is_closed;
 use crate::upload::pool::{Pool, vertices_of};
 use crate::upload::sprites::Sprites;
 
@@ -59,6 +59,13 @@ impl Transparency {
 pub(crate) struct Sortable {
     pub(crate) indices: Vec<[u32; 3]>,
     pub(super) positions: Vec<Vec3>,
+}
+
+impl Sortable {
+    /// Returns whether the triangles enclose a body.
+    pub(crate) fn is_closed(&self) -> bool {
+        is_closed(&self.indices, &self.positions)
+    }
 }
 
 impl Batch {
@@ -116,33 +123,6 @@ impl Batch {
             Some(Transparency::VisibilityBuffer { center }) => center.dot(forward),
         }
     }
-}
-
-/// Returns whether the triangles run along each edge equally often in both directions. Vertices at the same position
-/// count as one vertex. If this is true, the surface encloses a body, and the inside of the body is visible through its
-/// front.
-pub(crate) fn is_closed(sortable: &Sortable) -> bool {
-    let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
-    let corner: Vec<u32> = sortable
-        .positions
-        .iter()
-        .map(|p| {
-            let next = ids.len() as u32;
-            *ids.entry((*p + Vec3::ZERO).to_array().map(f32::to_bits)).or_insert(next)
-        })
-        .collect();
-    let mut edges: BTreeMap<(u32, u32), i32> = BTreeMap::new();
-    for triangle in &sortable.indices {
-        let [a, b, c] = triangle.map(|i| corner[i as usize]);
-        if a == b || b == c || c == a {
-            continue;
-        }
-        for (from, to) in [(a, b), (b, c), (c, a)] {
-            let sign = if from < to { 1 } else { -1 };
-            *edges.entry((from.min(to), from.max(to))).or_default() += sign;
-        }
-    }
-    !edges.is_empty() && edges.values().all(|sum| *sum == 0)
 }
 
 /// Returns the mean position of the corners of triangles.

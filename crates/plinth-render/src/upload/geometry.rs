@@ -71,6 +71,8 @@ pub(crate) struct MaterialUse {
     pub(crate) drawn: DrawMode,
     /// Whether the material is alpha-tested.
     pub(crate) is_alpha_tested: bool,
+    /// The index of the uploaded material that draws the opaque texels of this material, if there is one.
+    pub(crate) opaque_texels: Option<usize>,
 }
 
 impl MaterialUse {
@@ -97,10 +99,14 @@ pub(crate) fn build(
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
             let material = uses.uploaded(primitive.material, one);
+            let used = uses.of(material);
             // Transmissive and blended geometry is drawn body by body, from back to front. Therefore each posed
             // primitive is a batch of its own.
-            let body = if uses.of(material).drawn == DrawMode::Opaque { 0 } else { i };
+            let body = if used.drawn == DrawMode::Opaque { 0 } else { i };
             groups.entry((material, moving[i], body)).or_default().push(i);
+            if let Some(opaque_texels) = used.opaque_texels {
+                groups.entry((opaque_texels, moving[i], 0)).or_default().push(i);
+            }
         }
     }
     let mut made = Pools::new(gpu, (light_layout, baked), PoolSize::most(most_vertices(gpu)));

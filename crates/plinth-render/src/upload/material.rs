@@ -17,6 +17,9 @@ pub(crate) enum DrawClass {
     Opaque,
     /// The material is alpha-tested.
     Masked,
+    /// The opaque texels of an alpha-blended material, which are drawn with the opaque scene. The other texels have the
+    /// class [`Self::Blended`].
+    OpaqueTexels,
     /// The material refracts the opaque scene, and is drawn after the opaque scene.
     Transmissive,
     /// The material is alpha-blended, and is drawn last, from back to front.
@@ -59,6 +62,8 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) shadowless: bool,
     /// Whether the surface lies on another surface, which has the same depth and normal.
     pub(crate) overlay: bool,
+    /// For an alpha-blended material, the index of the uploaded material that draws its opaque texels, if there is one.
+    pub(crate) opaque_texels: Option<usize>,
 }
 
 /// The alpha test of a material in passes that do not shade.
@@ -111,7 +116,8 @@ pub(crate) fn upload(
     let uniform = uniform(material, scale);
     gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
-    let is_tested = matches!(key.class, DrawClass::Masked | DrawClass::Blended) || key.defines.contains(MASKED_GLASS);
+    let has_alpha = matches!(key.class, DrawClass::Masked | DrawClass::OpaqueTexels | DrawClass::Blended);
+    let is_tested = has_alpha || key.defines.contains(MASKED_GLASS);
     let alpha_test = is_tested.then(|| {
         let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == TextureSlot::BaseColor).collect();
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
@@ -132,7 +138,8 @@ pub(crate) fn upload(
     let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
     let overlay = material.overlay;
     let shadowless = lucid || overlay;
-    MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, blurs, shadowless, overlay }
+    let opaque_texels = None;
+    MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, blurs, shadowless, overlay, opaque_texels }
 }
 
 /// Returns how a material is drawn.

@@ -53,6 +53,7 @@ pub(crate) fn upload_all(
                 blurs: false,
                 shadowless: false,
                 overlay: false,
+                opaque_texels: None,
             };
             in_sets.insert(*i, material);
         }

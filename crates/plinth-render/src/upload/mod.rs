@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod boxes;
+pub(crate) mod closed;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod geometry_cache;

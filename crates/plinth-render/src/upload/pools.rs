@@ -96,7 +96,7 @@ impl<'a> Pools<'a> {
     pub(super) fn finish(mut self) -> Result<Finished, RenderError> {
         for (draft, moving) in std::mem::take(&mut self.open).into_iter().zip([false, true]) {
             if !draft.is_empty() {
-                let material = MaterialUse { drawn: DrawMode::Opaque, is_alpha_tested: false };
+                let material = MaterialUse { drawn: DrawMode::Opaque, is_alpha_tested: false, opaque_texels: None };
                 self.upload(draft, PoolUse { moving, material, sorted: false })?;
             }
         }

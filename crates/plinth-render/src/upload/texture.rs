@@ -46,9 +46,10 @@ impl Textures {
 type Views = BTreeMap<(usize, TextureEncoding), wgpu::TextureView>;
 
 fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
-    let upload = |(image, encoding)| {
-        let levels = mip_chain(&model.images[image], encoding);
-        ((image, encoding), upload_levels(gpu, &levels))
+    let upload = |(index, encoding): (usize, _)| {
+        let image: &Image = &model.images[index];
+        let levels = mip_chain(image, encoding);
+        ((index, encoding), upload_levels(gpu, &levels))
     };
     wanted.into_par_iter().map(upload).collect()
 }

@@ -19,13 +19,13 @@ fn still_life() -> Model {
     let polished = Material { name: "Ball".to_owned(), perceptual_roughness: 0.2, ..Material::default() };
     let mut out = model(vec![(board, painted, [0.0, 0.0, -0.5], 1.0), (ball(12, 24), polished, [0.3, -0.2, 0.3], 0.5)]);
     out.textures.push(Texture { image: 0, sampler: Sampler::default() });
-    out.images.push(Image {
+    out.images.push(Arc::new(Image {
         width: 2,
         height: 1,
         pixels: vec![220, 30, 30, 255, 30, 30, 220, 255],
         source_width: 2,
         source_height: 1,
-    });
+    }));
     out
 }
 
@@ -61,7 +61,7 @@ fn scenes() -> Vec<(&'static str, Scene)> {
         ("edited", plain(json!({"materialEdits": {"Ball": {"roughness": 0.9}}}))),
         ("another sky", of(still_life(), json!({}), sky(3.0))),
         ("that sky turned", of(still_life(), json!({"envRotation": 90}), sky(3.0))),
-        ("painted otherwise", changed(&|m| m.images[0].pixels[0] = 40)),
+        ("painted otherwise", changed(&|m| Arc::make_mut(&mut m.images[0]).pixels[0] = 40)),
         ("tiled", changed(&|m| m.textures[0].sampler.wrap_u = plinth_model::Wrap::Clamp)),
         ("placed otherwise", changed(&|m| m.meshes[0].primitives[0].uvs[0][0] = [0.4, 0.0])),
         ("vertex colours", changed(&|m| m.meshes[0].primitives[0].colors = vec![[1.0, 0.2, 0.2, 1.0]; 4])),

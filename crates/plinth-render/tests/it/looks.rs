@@ -1,6 +1,7 @@
 //! Tests of material edits, backgrounds and decals in pictures.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use plinth_model::{Material, Primitive, Sampler, Texture, TextureRef};
 use plinth_scene::EnvironmentMap;
@@ -191,7 +192,7 @@ fn edits_scale_the_strength_of_normal_and_occlusion_maps() {
         }
         let wall = Primitive { tangents: vec![[1.0, 0.0, 0.0, 1.0]; 4], ..mapped_square() };
         let mut model = model(vec![(wall, paint, [0.0; 3], 1.0)]);
-        model.images = vec![texel([190, 128, 240]), texel([66, 128, 240]), texel([0, 0, 0])];
+        model.images = [texel([190, 128, 240]), texel([66, 128, 240]), texel([0, 0, 0])].map(Arc::new).to_vec();
         model.textures = (0..3).map(|image| Texture { image, sampler: Sampler::default() }).collect();
         let settings = with(&json!({"lightsIntensity": 2, "materialEdits": {"Paint": edit}}));
         let dusk = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.2; 3]; 64 * 32] };

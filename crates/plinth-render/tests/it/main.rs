@@ -18,6 +18,7 @@ mod looks;
 mod materials;
 mod matrix;
 mod models;
+mod opacity;
 mod pictures;
 mod pose_light;
 mod post;

@@ -132,10 +132,7 @@ impl Hit {
         let set = primitive.uvs.get(reference.map_or(0, |texture| texture.uv_set))?;
         let corner = |(v, weight): (&usize, f32)| set.get(*v).map(|uv| Vec2::from(*uv) * weight);
         let uv: Vec2 = self.corners.iter().zip(self.weights).map(corner).sum::<Option<Vec2>>()?;
-        Some(match reference.and_then(|texture| texture.transform) {
-            Some([a, b, c, d, e, f]) => Vec2::new(a * uv.x + b * uv.y + c, d * uv.x + e * uv.y + f),
-            None => uv,
-        })
+        Some(reference.map_or(uv, |texture| texture.transformed(uv.to_array()).into()))
     }
 
     /// Interpolates a vertex attribute at the point. Returns `None` if the list is empty.

@@ -162,7 +162,7 @@ fn holes_and_texture_coordinates_follow_the_transform_of_the_texture() {
         ..Material::default()
     };
     let mut model = wall_behind(&masked);
-    model.images.push(image);
+    model.images.push(Arc::new(image));
     model.textures.push(Texture { image: 0, sampler: plinth_model::Sampler::default() });
     let scene = plain_scene(model, &json!({}));
     let left = surfaces(&scene, 0, Vec3::new(-0.25, 0.25, 0.2));
