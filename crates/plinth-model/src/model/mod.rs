@@ -29,7 +29,8 @@ pub struct Model {
     pub nodes: Vec<Node>,
     /// Meshes. Nodes refer to them by index.
     pub meshes: Vec<Mesh>,
-    /// Materials. The last material is always the default material of glTF, for primitives without a material.
+    /// Materials. When a file has been loaded, the last material is the default material of glTF, for primitives without
+    /// a material.
     pub materials: Vec<Material>,
     /// Textures. A texture is an image with a sampler. Materials refer to textures by index.
     pub textures: Vec<Texture>,

@@ -40,6 +40,7 @@ fn looks() -> Vec<Value> {
         json!({"dofEnabled": true, "dofStrength": 0.6}),
         json!({"n8aoEnabled": true, "swayEnabled": true}),
         json!({"materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}, "reflector": true}),
+        json!({"materialEdits": {"LeatherPartsMat": {"alphaMode": "BLEND"}}}),
     ]
 }
 
@@ -90,7 +91,7 @@ fn request(number: usize, look: &Value, target: PathBuf) -> PreviewRequest {
 fn full_previews_equal_posters_whatever_was_drawn_before() {
     let folder = tempfile::tempdir().unwrap();
     let looks = looks();
-    assert_eq!(looks.len(), 20);
+    assert_eq!(looks.len(), 21);
     let task = preview_task(folder.path());
     // Before each full-size preview, a draft is drawn, which is smaller and has less accurate light.
     let both = |(number, look): (usize, &Value)| {
@@ -107,7 +108,7 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
         other => panic!("{other:?}"),
     };
     run_child(&task, &mut lines.collect::<Vec<_>>().into_iter(), &mut tell, &AtomicBool::new(false));
-    assert_eq!(drawn, 40);
+    assert_eq!(drawn, 42);
     let cache = Cache::open(folder.path().join("cache of renders"), 1 << 30).unwrap();
     for (number, look) in looks.iter().enumerate() {
         let seen = std::fs::read(folder.path().join(format!("{number}.png"))).unwrap();

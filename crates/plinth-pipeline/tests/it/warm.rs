@@ -13,13 +13,14 @@ use super::job;
 
 /// Settings of consecutive renders. They change the camera, the light, the texture size, the material and the pose. The
 /// longer videos are drawn on two devices.
-fn looks() -> [Value; 7] {
+fn looks() -> [Value; 8] {
     [
         json!({"quality": "share", "length": 0.1}),
         json!({"quality": "share", "length": 0.8, "rotateY": 35}),
         json!({"quality": "share", "length": 0.1, "envRotation": 90, "reflector": true}),
         json!({"quality": "standard", "length": 0.1}),
         json!({"quality": "share", "length": 0.8, "materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}}),
+        json!({"quality": "share", "length": 0.1, "materialEdits": {"LeatherPartsMat": {"alphaMode": "BLEND"}}}),
         json!({"quality": "share", "length": 0.1, "tiltX": 10, "n8aoEnabled": true}),
         json!({"quality": "share", "length": 0.1}),
     ]

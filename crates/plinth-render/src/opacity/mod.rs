@@ -71,7 +71,7 @@ struct Opacity<'a> {
 
 impl Opacity<'_> {
     /// Returns whether all points of a triangle are opaque. `corners` are indices of the primitive's vertices.
-    fn is_whole(&self, primitive: &Primitive, corners: [u32; 3]) -> bool {
+    fn is_opaque(&self, primitive: &Primitive, corners: [u32; 3]) -> bool {
         let are_opaque =
             corners.iter().all(|i| primitive.colors.get(*i as usize).is_none_or(|c| c[3] >= MIN_OPAQUE_ALPHA));
         are_opaque
@@ -81,9 +81,10 @@ impl Opacity<'_> {
             })
     }
 
-    /// Returns the share of some points of a triangle that are opaque.
-    fn share(&self, primitive: &Primitive, corners: [u32; 3]) -> f32 {
-        let points = [[4.0, 4.0, 4.0], [8.0, 2.0, 2.0], [2.0, 8.0, 2.0], [2.0, 2.0, 8.0]].map(|p| p.map(|w| w / 12.0));
+    /// Estimates the share of a triangle that is opaque, from four points.
+    fn opaque_share(&self, primitive: &Primitive, corners: [u32; 3]) -> f32 {
+        let twelfths = [[4.0, 4.0, 4.0], [8.0, 2.0, 2.0], [2.0, 8.0, 2.0], [2.0, 2.0, 8.0]];
+        let points = twelfths.map(|weights| weights.map(|weight| weight / 12.0));
         let is_opaque = |weights: &&[f32; 3]| {
             let alpha = |i: u32| primitive.colors.get(i as usize).map_or(1.0, |color| color[3]);
             let alpha: f32 = corners.iter().zip(*weights).map(|(i, weight)| alpha(*i) * weight).sum();

@@ -71,7 +71,7 @@ fn separated(model: &Model) -> Vec<Separated> {
         let opacity = images.of(&model.materials[primitive.material]);
         let triangles = primitive.indices.as_chunks::<3>().0;
         let (opaque, other): (Vec<[u32; 3]>, Vec<[u32; 3]>) =
-            triangles.par_iter().partition(|triangle| opacity.is_whole(primitive, **triangle));
+            triangles.par_iter().partition(|triangle| opacity.is_opaque(primitive, **triangle));
         let both_sides = || {
             let positions: Vec<Vec3> = primitive.positions.iter().map(|p| Vec3::from(*p)).collect();
             is_closed(triangles, &positions)

@@ -44,7 +44,7 @@ fn opaque_share(images: &OpaqueImages<'_>, material: &Material, primitives: &[&P
             let [a, b, c] = triangle.map(|i| Vec3::from(primitive.positions[i as usize]));
             let area = (b - a).cross(c - a).length();
             all += area;
-            opaque += area * opacity.share(primitive, *triangle);
+            opaque += area * opacity.opaque_share(primitive, *triangle);
         }
     }
     if all > 0.0 { opaque / all } else { 0.0 }
