@@ -40,7 +40,7 @@ fn looks() -> Vec<Value> {
         json!({"dofEnabled": true, "dofStrength": 0.6}),
         json!({"n8aoEnabled": true, "swayEnabled": true}),
         json!({"materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}, "reflector": true}),
-        json!({"materialEdits": {"LeatherPartsMat": {"alphaMode": "BLEND"}}}),
+        json!({"materialEdits": {"RubberWoodMat": {"alphaMode": "BLEND"}}}),
     ]
 }
 
