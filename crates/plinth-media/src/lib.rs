@@ -1,7 +1,7 @@
 //! Encodes frames as files (MP4, MOV, PNG and datasets), and packages finished videos as HLS.
 //!
-//! [`MediaWriter`] receives frames in order, and writes all output files of a video. Each video file has its own ffmpeg
-//! process with a bounded queue. Therefore memory does not grow with the length of a video, and encoding runs in
+//! [`MediaOutputs`] starts the encoders of all output files of a video. [`MediaWriter`] then receives the frames in order,
+//! and writes the files. Each video file has its own ffmpeg process with a bounded queue. Therefore memory does not grow with the length of a video, and encoding runs in
 //! parallel to rendering. [`DatasetWriter`] receives the views of a dataset in the same way. Output files get their
 //! final names after all of them are complete.
 //!
@@ -23,6 +23,7 @@ mod dataset;
 mod error;
 mod ffmpeg;
 pub mod hls;
+mod outputs;
 mod partial;
 mod png;
 mod properties;
@@ -36,7 +37,8 @@ mod yuv420;
 pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, ffmpeg_version, probe};
-pub use partial::write_together;
+pub use outputs::{MediaOutputs, MediaPlan};
+pub use partial::{remove_unfinished, write_together};
 pub use trial::{EncoderFound, EncoderTrial, Outcome, choose_encoder, decide_encoder, try_encoders};
 pub use watermark::Watermark;
-pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};
+pub use writer::{FramePlan, MediaReport, MediaWriter, WrittenFile};

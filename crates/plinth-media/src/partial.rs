@@ -1,8 +1,10 @@
 //! Temporary files that get their final names after they are complete.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -18,6 +20,7 @@ const SUFFIX: &str = ".partial";
 pub(crate) struct Partial {
     file: NamedTempFile,
     target: PathBuf,
+    _listed: Listed,
 }
 
 impl Partial {
@@ -37,7 +40,8 @@ impl Partial {
             drop(file.as_file().lock());
             // If another process deleted the file before it was locked, the loop creates another file.
             if file.path().exists() {
-                return Ok(Self { file, target: target.to_owned() });
+                let listed = Listed::new(file.path());
+                return Ok(Self { file, target: target.to_owned(), _listed: listed });
             }
         }
     }
@@ -73,6 +77,34 @@ pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
     };
     let partials = files.iter().map(write).collect::<Result<Vec<Partial>, MediaError>>()?;
     partials.into_iter().try_for_each(|partial| partial.keep().map(drop))
+}
+
+/// The temporary files of this process.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// The entry of a file in [`UNFINISHED`].
+struct Listed(PathBuf);
+
+impl Listed {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Deletes all output files of this process that are not complete. Must be called only directly before the process ends
+/// without waiting for its jobs, which fail if their files are missing.
+pub fn remove_unfinished() {
+    for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
+        // A file that cannot be deleted remains until another process deletes it (`remove_abandoned`).
+        drop(std::fs::remove_file(path));
+    }
 }
 
 /// Deletes the temporary files in the folder of `target` whose processes have ended.

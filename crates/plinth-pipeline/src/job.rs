@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use plinth_frame::{Backdrop, PixelFormat};
-use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
+use plinth_frame::PixelFormat;
+use plinth_media::{FramePlan, H264Encoder, MediaError, MediaOutputs, MediaPlan, MediaReport, MediaWriter};
 use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, merge_dense_vertices, separate_opaque_triangles};
 use plinth_scene::{DatasetViews, EnvironmentMap, LightDetail, Scene, SceneAssets, build_scene};
 use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
@@ -58,8 +57,6 @@ pub struct Job {
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Whether to check that ffmpeg can be started. The check runs before any frame is drawn.
-    pub check_ffmpeg: bool,
     /// Cache of baked light; `None` disables caching.
     pub cache: Option<Cache>,
     /// H.264 encoder to use. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
@@ -89,7 +86,6 @@ impl Job {
             draft: false,
             adapter: None,
             ffmpeg: PathBuf::from("ffmpeg"),
-            check_ffmpeg: true,
             cache: None,
             encoder: H264Encoder::default(),
             posters_early: false,
@@ -132,18 +128,13 @@ pub fn run_warm(
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
+    // ffmpeg takes as long to start as a small model to load, so it starts first.
+    let outputs = MediaOutputs::start(media_plan(job, (width, height), job.encoder))?;
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
-    let (has_ffmpeg, loaded) = std::thread::scope(|scope| {
-        let asked =
-            (job.check_ffmpeg && !job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
-        let loaded = match warm {
-            Some(warm) => warm.scene(job, cancel),
-            None => load(job, width.max(height), build, cancel).map(|(scene, gpu)| (scene, Arc::new(gpu))),
-        };
-        (asked.map_or(Ok(()), has_answered), loaded)
-    });
-    has_ffmpeg?;
-    let (mut scene, gpu) = loaded?;
+    let (mut scene, gpu) = match warm {
+        Some(warm) => warm.scene(job, cancel)?,
+        None => load(job, width.max(height), build, cancel).map(|(scene, gpu)| (scene, Arc::new(gpu)))?,
+    };
     if job.draft {
         scene.light_detail = LightDetail::Draft;
     }
@@ -160,12 +151,12 @@ pub fn run_warm(
     }
     let prepared = Instant::now();
     let background = opaque_backdrop(&gpu, &scene, (width, height))?;
-    let plan = plan(job, &scene, (width, height), poster_frame, background);
-    let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, plan.clone(), report, cancel) {
+    let frames = FramePlan { frames: scene.shots.len() as u32, poster_frame, background };
+    let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, outputs, frames.clone(), report, cancel) {
         // The hardware encoder failed, so its partial video is discarded, and all frames are drawn again for libx264.
         Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
-            let software = MediaPlan { encoder: H264Encoder::Libx264, ..plan };
-            let drawn = draw(job, &mut renderer, &scene, software, report, cancel)?;
+            let outputs = MediaOutputs::start(media_plan(job, (width, height), H264Encoder::Libx264))?;
+            let drawn = draw(job, &mut renderer, &scene, outputs, frames, report, cancel)?;
             (drawn, Some(failure_message(&failed)))
         }
         other => (other?, None),
@@ -176,13 +167,6 @@ pub fn run_warm(
     let encoder = if hardware_failure.is_some() { H264Encoder::Libx264 } else { job.encoder };
     let encoder = may_use_hardware(&job.outputs, job.settings.video().quality).then_some(encoder);
     Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
-}
-
-/// Waits until ffmpeg has printed its version.
-/// Errors: if ffmpeg could not be started.
-fn has_answered(asked: ScopedJoinHandle<'_, Result<String, MediaError>>) -> Result<(), JobError> {
-    asked.join().map_err(|_panic| JobError::Crashed)??;
-    Ok(())
 }
 
 /// Returns whether a hardware encoder may be used. This is the case if an output other than the thumbnail video is
@@ -207,14 +191,15 @@ fn draw(
     job: &Job,
     renderer: &mut Renderer<'_>,
     scene: &Scene,
-    plan: MediaPlan,
+    outputs: MediaOutputs,
+    frame_plan: FramePlan,
     report: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Drawn, JobError> {
-    let frames = plan.frames;
+    let frames = frame_plan.frames;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
-    let writer = MediaWriter::start(plan, cancel)?;
+    let writer = MediaWriter::new(outputs, frame_plan, cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames, 0),
@@ -250,19 +235,17 @@ fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     0
 }
 
-fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32, background: Backdrop) -> MediaPlan {
+/// Returns the plan of all output files, which does not depend on the model.
+fn media_plan(job: &Job, (width, height): (u32, u32), encoder: H264Encoder) -> MediaPlan {
     MediaPlan {
         ffmpeg: job.ffmpeg.clone(),
-        encoder: job.encoder,
+        encoder,
         width,
         height,
         fps: FRAMES_PER_SECOND,
-        frames: scene.shots.len() as u32,
         codec: job.settings.video().quality.codec(),
         files: job.outputs.clone(),
-        poster_frame,
         posters_early: job.posters_early,
-        background,
         watermark: job.watermark,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use glam::DVec3;
 use plinth_frame::{PixelFormat, Resampler, RgbaImage};
-use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
+use plinth_media::{FramePlan, H264Encoder, MediaOutputs, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
 use plinth_render::{Cache, Gpu, Picture, Renderer, merge_dense_vertices, separate_opaque_triangles};
 use plinth_scene::{
@@ -118,15 +118,14 @@ impl<'g> PreviewStage<'g> {
             width,
             height,
             fps: FRAMES_PER_SECOND,
-            frames: 1,
             codec: settings.video().quality.codec(),
             files: [(OutputFile::FullPoster, target.to_owned())].into(),
-            poster_frame: 0,
             posters_early: false,
-            background: opaque_backdrop(&self.loaded.gpu, &scene, (width, height))?,
             watermark,
         };
-        let mut writer = MediaWriter::start(plan, cancel)?;
+        let background = opaque_backdrop(&self.loaded.gpu, &scene, (width, height))?;
+        let frames = FramePlan { frames: 1, poster_frame: 0, background };
+        let mut writer = MediaWriter::new(MediaOutputs::start(plan)?, frames, cancel)?;
         let shot = scene.shots.get(index).cloned().ok_or(SceneError::NothingVisible)?;
         let (gpu, cache) = (&self.loaded.gpu, self.cache.as_ref());
         let mut renderer = match kept {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use plinth_media::remove_unfinished;
+
 use crate::note::note;
 use crate::system::ending_signals;
 
@@ -28,13 +30,13 @@ impl std::error::Error for Stopped {}
 /// Handles SIGINT, SIGTERM and SIGHUP during a render. SIGHUP remains ignored if the program was started with `nohup`, so that the
 /// render survives the end of its terminal.
 ///
-/// Before output files exist, a signal ends the program at once, because the loading of a model or the start of a
-/// driver cannot be interrupted otherwise. Once output files exist, a signal makes the job stop and remove its files. A
-/// second signal ends the program without waiting for the job.
+/// Before the first frame is drawn, a signal ends the program at once, because the loading of a model or the start of a
+/// driver cannot be interrupted otherwise. From then on, a signal makes the job stop. A second signal ends the program
+/// without waiting for the job. In all cases, files that are not complete are removed.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     wanted: Arc<AtomicBool>,
-    files_exist: Arc<AtomicBool>,
+    job_stops: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }
 
@@ -66,10 +68,9 @@ impl Stop {
         &self.wanted
     }
 
-    /// Must be called before output files are created. From this call on, a signal no longer ends the program at once,
-    /// because the job must remove its files first. The caller must check [`Self::wanted`] after this call.
-    pub(crate) fn files_begin(&self) {
-        self.files_exist.store(true, Ordering::SeqCst);
+    /// Makes the first signal wait for the job, which must check [`Self::wanted`] often from this call on.
+    pub(crate) fn wait_for_job(&self) {
+        self.job_stops.store(true, Ordering::SeqCst);
     }
 
     /// Returns the error with which the program must end after a signal.
@@ -81,9 +82,10 @@ impl Stop {
     fn hear(&self, signal: usize) {
         self.signal.store(signal, Ordering::SeqCst);
         let again = self.wanted.swap(true, Ordering::SeqCst);
-        if again || !self.files_exist.load(Ordering::SeqCst) {
+        if again || !self.job_stops.load(Ordering::SeqCst) {
             let stopped = self.stopped();
             note!("plinth: {stopped}");
+            remove_unfinished();
             // The normal `exit` would run destructors of data that threads of the driver still use.
             signal_hook::low_level::exit(stopped.exit_code.into());
         }

@@ -78,6 +78,12 @@ impl Encoder {
         Err(self.process.failure())
     }
 
+    /// Checks that ffmpeg has not ended yet.
+    /// Errors: with the message of ffmpeg.
+    pub(crate) fn check(&mut self) -> Result<(), MediaError> {
+        if self.process.has_ended() { Err(self.process.failure()) } else { Ok(()) }
+    }
+
     /// Ends the stream, and waits until the file is complete.
     /// Errors: if the encoder failed, or `stop` became true.
     pub(crate) fn finish(mut self, stop: &AtomicBool) -> Result<(), MediaError> {
@@ -98,7 +104,7 @@ mod tests {
     use crate::ffmpeg::{H264Encoder, VideoCodec};
 
     /// Starts a shell script as if it were a hardware encoder, with a short time limit.
-    fn hung(folder: &Path, lines: &str) -> Encoder {
+    fn scripted(folder: &Path, lines: &str) -> Encoder {
         let (program, file) = (folder.join("ffmpeg.sh"), folder.join("a.mp4"));
         std::fs::write(&program, format!("#!/bin/bash\n{lines}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -114,9 +120,23 @@ mod tests {
     fn a_hardware_encoder_that_accepts_no_frames_fails() {
         let folder = tempfile::tempdir().unwrap();
         let never = AtomicBool::new(false);
-        let mut encoder = hung(folder.path(), "head -c 400000 >/dev/null; exec sleep 100");
+        let mut encoder = scripted(folder.path(), "head -c 400000 >/dev/null; exec sleep 100");
         let error = (0..20).find_map(|_| encoder.picture(vec![0; 640 * 360 * 3 / 2], &never).err());
         assert!(error.unwrap().to_string().contains("ffmpeg hangs"));
+    }
+
+    #[test]
+    fn an_encoder_that_ends_while_it_waits_for_frames_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut encoder = scripted(folder.path(), "sleep 0.1; echo 'a library is missing' >&2; exit 127");
+        encoder.check().unwrap();
+        let begin = Instant::now();
+        while encoder.check().is_ok() {
+            assert!(begin.elapsed() < STALL);
+            std::thread::sleep(PAUSE);
+        }
+        let error = encoder.check().unwrap_err().to_string();
+        assert!(error.contains("a library is missing"), "{error}");
     }
 
     #[test]
@@ -124,8 +144,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let never = AtomicBool::new(false);
         let writes = "cat >/dev/null; for i in {1..12}; do sleep 0.1; echo x >>\"${@: -1}\"; done";
-        hung(folder.path(), writes).finish(&never).unwrap();
-        let error = hung(folder.path(), &format!("{writes}; exec sleep 100")).finish(&never).unwrap_err();
+        scripted(folder.path(), writes).finish(&never).unwrap();
+        let error = scripted(folder.path(), &format!("{writes}; exec sleep 100")).finish(&never).unwrap_err();
         assert!(error.to_string().contains("ffmpeg hangs"), "{error}");
         assert_eq!(std::fs::read(folder.path().join("a.mp4")).unwrap().len(), 2 * 24);
     }

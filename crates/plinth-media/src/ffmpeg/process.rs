@@ -55,6 +55,11 @@ impl Process {
         self.child.stdin.take()
     }
 
+    /// Returns whether the process has exited.
+    pub(super) fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Waits until the process exits.
     /// Errors: if the process failed, or `stop` became true.
     pub(crate) fn wait(&mut self, stop: &AtomicBool) -> Result<(), MediaError> {
@@ -143,7 +148,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
+        if !self.has_ended() {
             self.kill();
         }
     }

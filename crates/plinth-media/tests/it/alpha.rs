@@ -20,7 +20,7 @@ fn rgba(file: &Path) -> Vec<[f32; 4]> {
 
 fn written(folder: &Path, size: (u32, u32), pixel: impl Fn(u32, u32) -> [f32; 4]) -> Vec<[f32; 4]> {
     let mut plan = plan(folder, size, Codec::ProRes4444, 1);
-    plan.files.retain(|file, _path| *file == OutputFile::Video);
+    plan.media.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| straight(size, i, &pixel)).unwrap();
     rgba(&folder.join("out.mov"))
 }

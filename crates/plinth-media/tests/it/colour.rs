@@ -100,7 +100,7 @@ fn transparent_frames_are_composited_over_the_background_except_in_prores() {
     let size = (640, 360);
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
-    plan.background = Backdrop::Solid([200, 60, 240]);
+    plan.frames.background = Backdrop::Solid([200, 60, 240]);
     // The right half is white with opacity 0.5, and the left half is transparent.
     write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
@@ -123,7 +123,7 @@ fn a_background_picture_surrounds_the_region_and_is_behind_transparent_frames() 
     let around = Backdrop::Picture(std::sync::Arc::new(pixels));
     let folder = tempfile::tempdir().unwrap();
     let mut opaque = only_posters(plan(folder.path(), (width, height), Codec::H264, 1));
-    opaque.background = around.clone();
+    opaque.frames.background = around.clone();
     let region = Region { x: 16, y: 8, width: 8, height: 4 };
     write(opaque, |index| Frame {
         index,
@@ -139,7 +139,7 @@ fn a_background_picture_surrounds_the_region_and_is_behind_transparent_frames() 
     let at = |poster: &[u8], x: u32, y: u32| poster[((y * width + x) * 3) as usize..][..3].to_vec();
     assert_eq!((at(&poster, 50, 20), at(&poster, 17, 9)), (color(50, 20)[..3].to_vec(), vec![1, 2, 3]));
     let mut transparent = only_posters(plan(folder.path(), (width, height), Codec::ProRes4444, 1));
-    transparent.background = around;
+    transparent.frames.background = around;
     write(transparent, |i| straight((width, height), i, |x, _| [1.0, 1.0, 1.0, if x < 32 { 0.0 } else { 1.0 }]))
         .unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
@@ -151,7 +151,7 @@ fn a_background_of_another_size_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for wrong in [Backdrop::Transparent, Backdrop::Picture(std::sync::Arc::new(vec![0; 12]))] {
         let mut plan = plan(folder.path(), (64, 32), Codec::H264, 1);
-        plan.background = wrong;
+        plan.frames.background = wrong;
         let told = write(plan, |_| unreachable!("no frame is taken")).unwrap_err().to_string();
         assert!(told.contains("background of transparent frames"), "{told}");
     }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use plinth_media::hls::{HlsPlan, package};
-use plinth_media::{EncoderChoice, EncoderFound, H264Encoder, MediaError, MediaPlan, Outcome, choose_encoder};
+use plinth_media::{EncoderChoice, EncoderFound, H264Encoder, MediaError, Outcome, choose_encoder};
 use plinth_spec::quality::Codec;
 use plinth_testkit::hardware_ffmpeg;
 
 use crate::files::assert_h264;
-use crate::support::{ball, names, packets, plan, write};
+use crate::support::{Plan, ball, names, packets, plan, write};
 
 const SIZE: (u32, u32) = (640, 360);
 const NVENC: &str = "h264_nvenc";
@@ -32,8 +32,10 @@ fn reason(lines: &str) -> String {
 }
 
 /// Returns a plan that writes all outputs to `folder` with this encoder.
-fn plan_with(folder: &Path, ffmpeg: &Path, encoder: H264Encoder, frames: u32) -> MediaPlan {
-    MediaPlan { ffmpeg: ffmpeg.to_owned(), encoder, ..plan(folder, SIZE, Codec::H264, frames) }
+fn plan_with(folder: &Path, ffmpeg: &Path, encoder: H264Encoder, frames: u32) -> Plan {
+    let mut plan = plan(folder, SIZE, Codec::H264, frames);
+    (plan.media.ffmpeg, plan.media.encoder) = (ffmpeg.to_owned(), encoder);
+    plan
 }
 
 #[test]

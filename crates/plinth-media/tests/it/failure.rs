@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use plinth_frame::{Frame, FrameSink as _};
-use plinth_media::{MediaError, MediaPlan, MediaWriter};
+use plinth_media::MediaError;
 use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
-use crate::support::{ball, names, plan, straight, write};
+use crate::support::{Plan, ball, names, plan, straight, write};
 
 const SIZE: (u32, u32) = (640, 360);
 
@@ -35,9 +35,9 @@ impl Place {
         place
     }
 
-    fn plan(&self, lines: &str) -> MediaPlan {
+    fn plan(&self, lines: &str) -> Plan {
         let mut plan = plan(self.out.path(), SIZE, Codec::H264, 40);
-        plan.ffmpeg = script(self.aside.path(), lines);
+        plan.media.ffmpeg = script(self.aside.path(), lines);
         plan
     }
 
@@ -116,7 +116,7 @@ fn a_surviving_child_of_a_failed_encoder_is_not_waited_for() {
 fn the_error_of_a_missing_ffmpeg_says_what_to_install() {
     let place = Place::new();
     let mut plan = place.plan("");
-    plan.ffmpeg = PathBuf::from("/nowhere/ffmpeg");
+    plan.media.ffmpeg = PathBuf::from("/nowhere/ffmpeg");
     let error = write(plan, |i| ball(SIZE, i, [9; 3])).unwrap_err().to_string();
     assert!(error.contains("/nowhere/ffmpeg") && error.contains("install ffmpeg"), "{error}");
     place.assert_untouched();
@@ -127,7 +127,7 @@ fn a_dropped_writer_leaves_no_files() {
     for codec in [Codec::H264, Codec::ProRes4444] {
         let place = Place::new();
         let stop = AtomicBool::new(false);
-        let mut writer = MediaWriter::start(plan(place.out.path(), SIZE, codec, 90), &stop).unwrap();
+        let mut writer = plan(place.out.path(), SIZE, codec, 90).start(&stop).unwrap();
         for i in 0..20 {
             let frame = if codec == Codec::H264 { ball(SIZE, i, [9; 3]) } else { straight(SIZE, i, |_, _| [0.5; 4]) };
             writer.frame(&frame).unwrap();
@@ -144,14 +144,14 @@ fn cancellation_works_while_an_encoder_hangs() {
         let place = Place::new();
         let stop = AtomicBool::new(false);
         let mut plan = place.plan(lines);
-        plan.frames = frames;
+        plan.frames.frames = frames;
         let begin = Instant::now();
         let error = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(500));
                 stop.store(true, Ordering::Relaxed);
             });
-            let mut writer = MediaWriter::start(plan, &stop).unwrap();
+            let mut writer = plan.start(&stop).unwrap();
             for i in 0..frames {
                 if let Err(error) = writer.frame(&ball(SIZE, i, [9; 3])) {
                     return *error.0.downcast::<MediaError>().unwrap();
@@ -169,7 +169,7 @@ fn cancellation_works_while_an_encoder_hangs() {
 fn missing_frames_leave_no_file() {
     let place = Place::new();
     let stop = AtomicBool::new(false);
-    let mut writer = MediaWriter::start(plan(place.out.path(), SIZE, Codec::H264, 5), &stop).unwrap();
+    let mut writer = plan(place.out.path(), SIZE, Codec::H264, 5).start(&stop).unwrap();
     writer.frame(&ball(SIZE, 0, [9; 3])).unwrap();
     let error = writer.finish().unwrap_err().to_string();
     assert!(error.contains("1 of 5 frames"), "{error}");
@@ -195,14 +195,14 @@ fn a_frame_with_the_wrong_size_is_rejected() {
 fn invalid_outputs_are_rejected_before_a_frame_is_drawn() {
     let place = Place::new();
     let stop = AtomicBool::new(false);
-    let rejected = |change: &dyn Fn(&mut MediaPlan)| {
+    let rejected = |change: &dyn Fn(&mut Plan)| {
         let mut plan = plan(place.out.path(), SIZE, Codec::H264, 1);
         change(&mut plan);
-        let error = MediaWriter::start(plan, &stop).err().unwrap().to_string();
+        let error = plan.start(&stop).err().unwrap().to_string();
         place.assert_untouched();
         error
     };
-    let named = |plan: &mut MediaPlan, file, name| drop(plan.files.insert(file, place.out.path().join(name)));
+    let named = |plan: &mut Plan, file, name| drop(plan.media.files.insert(file, place.out.path().join(name)));
     let twice = rejected(&|plan| named(plan, OutputFile::Web, "out.mp4"));
     assert!(twice.contains("out.mp4 is the name of two outputs"), "{twice}");
     let folder = rejected(&|plan| named(plan, OutputFile::FullPoster, ""));

@@ -166,7 +166,7 @@ fn the_poster_shows_the_poster_frame() {
     let folder = tempfile::tempdir().unwrap();
     let size = (320, 180);
     let mut plan = only_posters(plan(folder.path(), size, Codec::H264, 4));
-    plan.poster_frame = 3;
+    plan.frames.poster_frame = 3;
     write(plan, |i| ball(size, i, [10 * i as u8, 0, 0])).unwrap();
     let (_, _, pixels) = png(&folder.path().join("out.poster.png"));
     assert_eq!(pixels[..3], [30, 0, 0]);
@@ -177,7 +177,7 @@ fn a_moving_region_leaves_no_traces() {
     let folder = tempfile::tempdir().unwrap();
     let size = (320, 180);
     let mut plan = only_posters(plan(folder.path(), size, Codec::H264, 2));
-    plan.poster_frame = 1;
+    plan.frames.poster_frame = 1;
     write(plan, |i| {
         let mut frame = ball(size, i, [0; 3]);
         frame.pixels.fill(255);

@@ -5,20 +5,32 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use plinth_frame::{Backdrop, Frame, FrameSink as _, PixelFormat, Region};
-use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
+use plinth_media::{FramePlan, H264Encoder, MediaError, MediaOutputs, MediaPlan, MediaReport, MediaWriter};
 use plinth_spec::OutputFile;
 use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
 
+/// What a test writes.
+pub(crate) struct Plan {
+    pub(crate) media: MediaPlan,
+    pub(crate) frames: FramePlan,
+}
+
+impl Plan {
+    /// Starts the encoders, and returns a writer that waits for the first frame.
+    pub(crate) fn start(self, stop: &AtomicBool) -> Result<MediaWriter<'_>, MediaError> {
+        MediaWriter::new(MediaOutputs::start(self.media)?, self.frames, stop)
+    }
+}
+
 /// Returns a plan that writes all outputs to `folder`.
-pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, frames: u32) -> MediaPlan {
+pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, frames: u32) -> Plan {
     let extension = if codec == Codec::H264 { "mp4" } else { "mov" };
-    MediaPlan {
+    let media = MediaPlan {
         ffmpeg: plinth_testkit::ffmpeg().to_owned(),
         encoder: H264Encoder::Libx264,
         width,
         height,
         fps: FRAMES_PER_SECOND,
-        frames,
         codec,
         files: [
             (OutputFile::Video, folder.join("out").with_extension(extension)),
@@ -28,24 +40,23 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
             (OutputFile::Poster, folder.join("out.small.png")),
         ]
         .into(),
-        poster_frame: 0,
         posters_early: false,
-        background: Backdrop::Solid([255; 3]),
         watermark: false,
-    }
+    };
+    Plan { media, frames: FramePlan { frames, poster_frame: 0, background: Backdrop::Solid([255; 3]) } }
 }
 
 /// Removes all outputs except posters from a plan, so that no encoder runs.
-pub(crate) fn only_posters(mut plan: MediaPlan) -> MediaPlan {
-    plan.files.retain(|file, _path| file.is_still());
+pub(crate) fn only_posters(mut plan: Plan) -> Plan {
+    plan.media.files.retain(|file, _path| file.is_still());
     plan
 }
 
 /// Writes the files of a plan. `frame` returns the frame with a given index.
-pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
+pub(crate) fn write(plan: Plan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
     let stop = AtomicBool::new(false);
-    let frames = plan.frames;
-    let mut writer = MediaWriter::start(plan, &stop)?;
+    let frames = plan.frames.frames;
+    let mut writer = plan.start(&stop)?;
     for index in 0..frames {
         writer.frame(&frame(index)).map_err(|e| *e.0.downcast::<MediaError>().unwrap())?;
     }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use plinth_media::{MediaPlan, Watermark};
+use plinth_media::Watermark;
 use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
-use crate::support::{ball, decode, only_posters, plan, png, rgb, straight, write};
+use crate::support::{Plan, ball, decode, only_posters, plan, png, rgb, straight, write};
 
 const SIZE: (u32, u32) = (640, 360);
 const OUTPUTS: [&str; 5] = ["out.mp4", "out.web.mp4", "out.thumb.mp4", "out.poster.png", "out.small.png"];
@@ -16,7 +16,7 @@ fn first(file: &Path) -> Vec<u8> {
     if file.extension().is_some_and(|e| e == "png") { png(file).2 } else { rgb(file) }
 }
 
-fn written(codec: Codec, change: impl Fn(&mut MediaPlan)) -> tempfile::TempDir {
+fn written(codec: Codec, change: impl Fn(&mut Plan)) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), SIZE, codec, 1);
     change(&mut plan);
@@ -32,7 +32,7 @@ fn written(codec: Codec, change: impl Fn(&mut MediaPlan)) -> tempfile::TempDir {
 #[test]
 fn the_watermark_covers_every_output() {
     for codec in [Codec::H264, Codec::ProRes4444] {
-        let (plain, marked) = (written(codec, |_| ()), written(codec, |plan| plan.watermark = true));
+        let (plain, marked) = (written(codec, |_| ()), written(codec, |plan| plan.media.watermark = true));
         for name in OUTPUTS.into_iter().skip(usize::from(codec == Codec::ProRes4444)) {
             let [plain, marked] = [&plain, &marked].map(|folder| first(&folder.path().join(name)));
             assert_eq!(plain.len(), marked.len());
@@ -50,8 +50,8 @@ fn the_watermark_covers_every_output() {
 fn a_poster_has_exactly_the_watermarks_pixels() {
     let poster = |watermark| {
         written(Codec::H264, |plan| {
-            plan.watermark = watermark;
-            plan.files.retain(|file, _path| *file == OutputFile::FullPoster);
+            plan.media.watermark = watermark;
+            plan.media.files.retain(|file, _path| *file == OutputFile::FullPoster);
         })
     };
     let (plain, marked) = (poster(false), poster(true));
@@ -64,7 +64,7 @@ fn a_poster_has_exactly_the_watermarks_pixels() {
 fn a_moving_region_is_marked_only_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = only_posters(plan(folder.path(), SIZE, Codec::H264, 3));
-    (plan.watermark, plan.poster_frame) = (true, 2);
+    (plan.media.watermark, plan.frames.poster_frame) = (true, 2);
     let frame = |i| {
         let mut frame = ball(SIZE, i, [90; 3]);
         frame.pixels.as_chunks_mut::<4>().0.fill([200, 200, 200, 255]);
@@ -87,8 +87,8 @@ fn a_moving_region_is_marked_only_once() {
 #[test]
 fn the_watermark_increases_alpha_in_prores() {
     let marked = written(Codec::ProRes4444, |plan| {
-        plan.watermark = true;
-        plan.files.retain(|file, _path| *file == OutputFile::Video);
+        plan.media.watermark = true;
+        plan.media.files.retain(|file, _path| *file == OutputFile::Video);
     });
     let filter = "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgba";
     let shown = decode(&marked.path().join("out.mov"), &["-vf", filter, "-frames:v", "1"]);

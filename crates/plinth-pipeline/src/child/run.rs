@@ -121,8 +121,6 @@ fn render(
         dataset: DatasetOptions::default(),
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
-        // The worker tested ffmpeg before it claimed renders.
-        check_ffmpeg: false,
         cache,
         encoder: task.encoder,
         watermark: task.watermark,

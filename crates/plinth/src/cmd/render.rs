@@ -89,7 +89,6 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         draft: args.get_flag("draft"),
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
-        check_ffmpeg: true,
         cache: config::cache(args)?,
         encoder,
         posters_early: false,
@@ -100,7 +99,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let mut shown = Shown::new(is_silent);
     let mut report = |progress: plinth_pipeline::Progress| {
         if progress.stage == Stage::Rendering {
-            stop.files_begin();
+            stop.wait_for_job();
         }
         shown.tell(progress);
     };
@@ -152,7 +151,7 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
         return Ok(H264Encoder::default());
     }
     // The test of an encoder creates temporary files, so signals must no longer end the program at once.
-    stop.files_begin();
+    stop.wait_for_job();
     let found = match choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted()) {
         Err(MediaError::Stopped) => return Err(stop.stopped().into()),
         other => other?,

@@ -90,7 +90,7 @@ fn a_video_with_alpha_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let size = (64, 36);
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
-    plan.files.retain(|file, _path| *file == OutputFile::Video);
+    plan.media.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| straight(size, i, |_, _| [0.5; 4])).unwrap();
     std::fs::rename(folder.path().join("out.mov"), folder.path().join("out.mp4")).unwrap();
     let error = package_in(folder.path()).unwrap_err();

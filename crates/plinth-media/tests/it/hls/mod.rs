@@ -81,7 +81,7 @@ impl Packaged {
 /// Writes the video `out.mp4` to a folder. It is encoded in the same way as a render.
 fn video(folder: &Path, size: (u32, u32), frames: u32) {
     let mut plan = plan(folder, size, Codec::H264, frames);
-    plan.files.retain(|file, _path| *file == OutputFile::Video);
+    plan.media.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| ball(size, i, [240, 200, 60])).unwrap();
 }
 
