@@ -1,6 +1,7 @@
 //! Tests of looks: saving them in the composer, renaming and deleting them, choosing the look with which the composer
 //! starts, and ordering renders of several models with one look.
 
+use plinth_spec::limits;
 use plinth_testkit::Client;
 use serde_json::json;
 
@@ -163,7 +164,29 @@ async fn a_look_of_another_model_is_ordered_too(served: Served) {
     assert_eq!(browser.send("/looks/order", &fields).await.status, 303);
 }
 
+/// A large form reserves memory, and so does the page that answers it, because it contains all looks. Forms of an account that held
+/// theirs while they wait for that of the page would wait for each other.
+async fn large_forms_that_are_sent_together_do_not_block_each_other(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    let chair = model(&served.client, "chair").await;
+    let settings = json!({"hiddenMeshNames": vec!["x".repeat(256); 512]});
+    let looks = usize::try_from(limits::LOOKS_CHARACTERS).unwrap() / (settings.to_string().len() + 100);
+    for name in 0..looks {
+        let saved = served.client.post("/looks", json!({"name": name.to_string(), "renderSettings": settings})).await;
+        assert_eq!(saved.status, 201, "{saved:?}");
+    }
+    let token = browser.get("/keys").await.form_token();
+    // Without the action `save-look`, the name is not read.
+    let name = "x".repeat(limits::PAGE_FORM_BYTES - 1000);
+    let fields = [("action", "price"), ("look_name", name.as_str()), ("form_token", token.as_str())];
+    let path = format!("/models/{chair}/compose");
+    let sent = (0..10).map(|_| Page::of(browser.form(&path, &fields).header("origin", &served.server.base)));
+    for page in futures_util::future::join_all(sent).await {
+        assert!(page.status == 200 && page.shows("credit"), "{}: {:.300}", page.status, page.html);
+    }
+}
+
 on_both! {
     a_look_is_saved_renamed_replaced_and_deleted the_composer_starts_with_the_chosen_look
-    one_order_applies_a_look_to_several_models strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too
+    one_order_applies_a_look_to_several_models strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too large_forms_that_are_sent_together_do_not_block_each_other
 }
