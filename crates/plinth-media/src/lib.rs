@@ -36,7 +36,7 @@ mod yuv420;
 
 pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
-pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, ffmpeg_version, probe};
+pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, probe};
 pub use outputs::{MediaOutputs, MediaPlan};
 pub use partial::{remove_unfinished, write_together};
 pub use trial::{EncoderFound, EncoderTrial, Outcome, choose_encoder, decide_encoder, try_encoders};

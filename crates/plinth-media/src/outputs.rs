@@ -1,4 +1,4 @@
-//! The output files of a video, and the encoders that write them. Both are started before the first frame is known.
+//! The output files of a video, and the encoders that write them. The encoders start before there is a first frame.
 
 use std::path::{Path, PathBuf};
 
@@ -79,8 +79,8 @@ pub(crate) struct AlphaTrack {
     pub(crate) planes: Yuva444p10,
 }
 
-/// Output files of which no frame has been written yet, and their running encoders. If this value is dropped, it deletes
-/// the files.
+/// The unfinished output files of a video, and the running encoders that write them. If this value is dropped, the files are
+/// deleted.
 pub struct MediaOutputs {
     pub(crate) plan: MediaPlan,
     pub(crate) alpha: Option<AlphaTrack>,
@@ -127,10 +127,10 @@ impl MediaOutputs {
     /// Errors: with the message of the encoder.
     pub(crate) fn check_encoders(&mut self) -> Result<(), MediaError> {
         if let Some(AlphaTrack { encoder, .. }) = &mut self.alpha {
-            encoder.check()?;
+            encoder.check_running()?;
         }
         for Track { encoder, codec, .. } in &mut self.tracks {
-            encoder.check().map_err(|error| error.of_encoder(*codec))?;
+            encoder.check_running().map_err(|error| error.of_encoder(*codec))?;
         }
         Ok(())
     }

@@ -19,8 +19,7 @@ use crate::yuv420::yuv420p;
 /// The frames from which the output files are made.
 #[derive(Clone, Debug)]
 pub struct FramePlan {
-    /// Number of frames.
-    pub frames: u32,
+    pub count: u32,
     /// Index of the frame that the poster shows.
     pub poster_frame: u32,
     /// Opaque background of transparent frames, for all outputs except ProRes videos, which have alpha.
@@ -30,9 +29,9 @@ pub struct FramePlan {
 impl FramePlan {
     /// Checks that the plan is consistent, for frames of this size in pixels.
     fn check(&self, width: u32, height: u32) -> Result<(), MediaError> {
-        let Self { frames, poster_frame, ref background } = *self;
-        if poster_frame >= frames {
-            let problem = format!("{frames} frames with poster {poster_frame} cannot be written");
+        let Self { count, poster_frame, ref background } = *self;
+        if poster_frame >= count {
+            let problem = format!("{count} frames do not contain frame {poster_frame}, which the poster shows");
             return Err(MediaError::Frames { problem });
         }
         if *background == Backdrop::Transparent || !background.fits(width, height) {
@@ -145,21 +144,21 @@ impl<'a> MediaWriter<'a> {
     /// Errors: if frames are missing, an encoder failed, or a file cannot be written. In this case no output file
     /// remains, except early posters.
     pub fn finish(self) -> Result<MediaReport, MediaError> {
-        if self.next != self.frames.frames {
-            let problem = format!("received only {} of {} frames", self.next, self.frames.frames);
+        if self.next != self.frames.count {
+            let problem = format!("received only {} of {} frames", self.next, self.frames.count);
             return Err(MediaError::Frames { problem });
         }
         let whole = (self.outputs.plan.width, self.outputs.plan.height);
         let mut done: Vec<(OutputFile, Partial, (u32, u32))> = Vec::new();
         if let Some(AlphaTrack { encoder, partial, .. }) = self.outputs.alpha {
             encoder.finish(self.stop)?;
-            verify(&partial, self.frames.frames)?;
+            verify(&partial, self.frames.count)?;
             done.push((OutputFile::Video, partial, whole));
         }
         for Track { file, codec, encoder, partial, width, height, .. } in self.outputs.tracks {
             let finish = || {
                 encoder.finish(self.stop)?;
-                verify(&partial, self.frames.frames)?;
+                verify(&partial, self.frames.count)?;
                 // The properties of libx264's files are covered by tests. Hardware drivers differ too much to rely on,
                 // so their files are checked.
                 if codec.is_hardware() { verify_properties(&partial, self.outputs.plan.fps) } else { Ok(()) }

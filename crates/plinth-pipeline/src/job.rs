@@ -151,7 +151,7 @@ pub fn run_warm(
     }
     let prepared = Instant::now();
     let background = opaque_backdrop(&gpu, &scene, (width, height))?;
-    let frames = FramePlan { frames: scene.shots.len() as u32, poster_frame, background };
+    let frames = FramePlan { count: scene.shots.len() as u32, poster_frame, background };
     let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, outputs, frames.clone(), report, cancel) {
         // The hardware encoder failed, so its partial video is discarded, and all frames are drawn again for libx264.
         Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
@@ -196,7 +196,7 @@ fn draw(
     report: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Drawn, JobError> {
-    let frames = frame_plan.frames;
+    let frames = frame_plan.count;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
     let writer = MediaWriter::new(outputs, frame_plan, cancel)?;

@@ -124,7 +124,7 @@ impl<'g> PreviewStage<'g> {
             watermark,
         };
         let background = opaque_backdrop(&self.loaded.gpu, &scene, (width, height))?;
-        let frames = FramePlan { frames: 1, poster_frame: 0, background };
+        let frames = FramePlan { count: 1, poster_frame: 0, background };
         let mut writer = MediaWriter::new(MediaOutputs::start(plan)?, frames, cancel)?;
         let shot = scene.shots.get(index).cloned().ok_or(SceneError::NothingVisible)?;
         let (gpu, cache) = (&self.loaded.gpu, self.cache.as_ref());

@@ -36,7 +36,7 @@ impl std::error::Error for Stopped {}
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     wanted: Arc<AtomicBool>,
-    job_stops: Arc<AtomicBool>,
+    job_is_awaited: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }
 
@@ -70,7 +70,7 @@ impl Stop {
 
     /// Makes the first signal wait for the job, which must check [`Self::wanted`] often from this call on.
     pub(crate) fn wait_for_job(&self) {
-        self.job_stops.store(true, Ordering::SeqCst);
+        self.job_is_awaited.store(true, Ordering::SeqCst);
     }
 
     /// Returns the error with which the program must end after a signal.
@@ -82,7 +82,7 @@ impl Stop {
     fn hear(&self, signal: usize) {
         self.signal.store(signal, Ordering::SeqCst);
         let again = self.wanted.swap(true, Ordering::SeqCst);
-        if again || !self.job_stops.load(Ordering::SeqCst) {
+        if again || !self.job_is_awaited.load(Ordering::SeqCst) {
             let stopped = self.stopped();
             note!("plinth: {stopped}");
             remove_unfinished();

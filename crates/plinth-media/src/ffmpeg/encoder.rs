@@ -80,7 +80,7 @@ impl Encoder {
 
     /// Checks that ffmpeg has not ended yet.
     /// Errors: with the message of ffmpeg.
-    pub(crate) fn check(&mut self) -> Result<(), MediaError> {
+    pub(crate) fn check_running(&mut self) -> Result<(), MediaError> {
         if self.process.has_ended() { Err(self.process.failure()) } else { Ok(()) }
     }
 
@@ -129,13 +129,13 @@ mod tests {
     fn an_encoder_that_ends_while_it_waits_for_frames_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let mut encoder = scripted(folder.path(), "sleep 0.1; echo 'a library is missing' >&2; exit 127");
-        encoder.check().unwrap();
+        encoder.check_running().unwrap();
         let begin = Instant::now();
-        while encoder.check().is_ok() {
+        while encoder.check_running().is_ok() {
             assert!(begin.elapsed() < STALL);
             std::thread::sleep(PAUSE);
         }
-        let error = encoder.check().unwrap_err().to_string();
+        let error = encoder.check_running().unwrap_err().to_string();
         assert!(error.contains("a library is missing"), "{error}");
     }
 

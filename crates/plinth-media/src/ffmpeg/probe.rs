@@ -44,7 +44,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// Returns the first line of `ffmpeg -version`.
 /// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
-pub fn ffmpeg_version(program: &Path) -> Result<String, MediaError> {
+fn version(program: &Path) -> Result<String, MediaError> {
     let output = ask(program, &["-version"])?;
     Ok(output.lines().next().unwrap_or("unknown version").to_owned())
 }
@@ -72,7 +72,7 @@ fn missing(program: &Path, source: std::io::Error) -> MediaError {
 /// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started; [`MediaError::File`] if no folder can be created for the
 /// tests.
 pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
-    let version = ffmpeg_version(program)?;
+    let version = version(program)?;
     let folder = tempfile::tempdir().map_err(|source| MediaError::File { file: tempfile::env::temp_dir(), source })?;
     let works = |codec, name: &str, bytes: usize| {
         let stream = Stream { width: 64, height: 64, fps: 30, codec };

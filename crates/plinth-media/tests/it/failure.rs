@@ -144,7 +144,7 @@ fn cancellation_works_while_an_encoder_hangs() {
         let place = Place::new();
         let stop = AtomicBool::new(false);
         let mut plan = place.plan(lines);
-        plan.frames.frames = frames;
+        plan.frames.count = frames;
         let begin = Instant::now();
         let error = std::thread::scope(|scope| {
             scope.spawn(|| {

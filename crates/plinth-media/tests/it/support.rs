@@ -43,7 +43,7 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
         posters_early: false,
         watermark: false,
     };
-    Plan { media, frames: FramePlan { frames, poster_frame: 0, background: Backdrop::Solid([255; 3]) } }
+    Plan { media, frames: FramePlan { count: frames, poster_frame: 0, background: Backdrop::Solid([255; 3]) } }
 }
 
 /// Removes all outputs except posters from a plan, so that no encoder runs.
@@ -55,7 +55,7 @@ pub(crate) fn only_posters(mut plan: Plan) -> Plan {
 /// Writes the files of a plan. `frame` returns the frame with a given index.
 pub(crate) fn write(plan: Plan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
     let stop = AtomicBool::new(false);
-    let frames = plan.frames.frames;
+    let frames = plan.frames.count;
     let mut writer = plan.start(&stop)?;
     for index in 0..frames {
         writer.frame(&frame(index)).map_err(|e| *e.0.downcast::<MediaError>().unwrap())?;

@@ -12,8 +12,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::backstage::Backstage;
+use super::browser::Page;
 use super::on_both;
 use super::server::{EMAIL, Served};
+
+/// An identifier that no object has.
+const UNKNOWN: &str = "k3Jd92LmQx7a";
 
 async fn the_limits_of_requests(served: Served) {
     let client = &served.client;
@@ -105,6 +109,31 @@ async fn the_rate_limit_is_exact(served: Served) {
     assert_eq!(passed, 40);
 }
 
+/// Previews, and the parts of a stream or a dataset, do not count toward the rate limit of an account's sessions; pages do.
+async fn pages_count_toward_the_rate_limit_but_previews_and_media_do_not(served: Served) {
+    let Served { server, installation, client } = served;
+    server.end();
+    let server = installation.serve(&["--no-worker", "--rate-limit-per-minute", "40"]);
+    let served = Served { server, installation, client };
+    let browser = served.browser(EMAIL).await;
+    // Neither the model nor the render exists, but the requests are those of the user.
+    let preview = format!("/models/{UNKNOWN}/preview");
+    let paths = [format!("/renders/{UNKNOWN}/hls/main.m3u8"), format!("/renders/{UNKNOWN}/dataset/images/0001.png")];
+    for _ in 0..50 {
+        for path in &paths {
+            assert_eq!(browser.get(path).await.status, 404, "{path}");
+        }
+        let drawn = Page::of(browser.form(&preview, &[]).header("origin", &served.server.base)).await;
+        assert_eq!(drawn.status, 403, "without the token of a form: {}", drawn.html);
+    }
+    let mut shown = 0;
+    while browser.get("/looks").await.status == 200 {
+        shown += 1;
+        assert!(shown <= 40, "pages do not count");
+    }
+    assert!(shown >= 30, "{shown}");
+}
+
 async fn a_model_that_takes_too_much_memory_is_rejected(served: Served) {
     let Served { server, installation, client } = served;
     server.end();
@@ -139,7 +168,7 @@ async fn long_idempotency_keys_are_truncated(served: Served) {
 }
 
 on_both! {
-    the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact
+    the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact pages_count_toward_the_rate_limit_but_previews_and_media_do_not
     a_model_that_takes_too_much_memory_is_rejected long_idempotency_keys_are_truncated
 }
 
