@@ -114,7 +114,7 @@ async fn pages_count_toward_the_rate_limit_but_previews_and_media_do_not(served:
     let Served { server, installation, client } = served;
     server.end();
     let server = installation.serve(&["--no-worker", "--rate-limit-per-minute", "40"]);
-    let served = Served { server, installation, client };
+    let served = Served { client, server, installation };
     let browser = served.browser(EMAIL).await;
     // Neither the model nor the render exists, but the requests are those of the user.
     let preview = format!("/models/{UNKNOWN}/preview");
