@@ -407,4 +407,24 @@ mod tests {
             assert_eq!(lost.iter().map(|one| one.token.as_str()).collect::<Vec<_>>(), ["two"]);
         }
     }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_account_without_work_leaves_the_queue() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let counts = db.write(|tx| {
+                Box::pin(async move {
+                    let account = AccountId::parse("aaaaaaaaaaaa").unwrap();
+                    let count = "SELECT count(*) AS n FROM queue";
+                    tx.execute(ROWS[0], params![]).await?;
+                    queue::enter(tx, Kind::Render, [None, Some(WorkClass::Pro)], &account).await?;
+                    let before = tx.fetch_one(count, params![]).await?.count("n")?;
+                    let lease = Lease { token: "t".to_owned(), until: 10, worker: "w".into() };
+                    assert_eq!(claim(tx, Kind::Render, &lease, 5).await?.map(|render| render.id), None);
+                    Ok::<_, DbError>((before, tx.fetch_one(count, params![]).await?.count("n")?))
+                })
+            });
+            assert_eq!(counts.await.unwrap(), (2, 0));
+        }
+    }
 }

@@ -177,3 +177,32 @@ pub async fn find_refund(conn: &mut Conn, render: &RenderId) -> Result<Option<u6
     let sql = "SELECT credits FROM ledger WHERE render_id = $1 AND type = 'refund'";
     conn.fetch_optional(sql, params![render]).await?.map(|row| row.count("credits")).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::{Db, DbOptions};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn accounts_whose_balance_is_not_the_sum_of_their_entries_are_found() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let found = db.write(|tx| {
+                Box::pin(async move {
+                    for (id, paid, free) in [("a00000000001", 7, 0), ("a00000000002", 0, 0), ("a00000000003", 0, 7)] {
+                        let account = "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) \
+                                       VALUES ($1, $1, FALSE, $2, $3, 0)";
+                        tx.execute(account, params![id, paid, free]).await?;
+                        let entry = "INSERT INTO ledger (id, account_id, type, pool, credits, price_cents, source, description, \
+                                     created_at) VALUES ($1, $1, 'admin_grant', 'paid', $2, 0, '', '', 0)";
+                        tx.execute(entry, params![id, if free == 0 { paid } else { free }]).await?;
+                    }
+                    find_unbalanced(tx).await
+                })
+            });
+            assert_eq!(found.await.unwrap(), [AccountId::parse("a00000000003").unwrap()], "the pools are not added up");
+        }
+    }
+}

@@ -67,3 +67,14 @@ pub async fn end_all(tx: &mut Tx, ends_at: i64) -> Result<()> {
 pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute("DELETE FROM link_secrets WHERE ends_at <= $1", params![now]).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_show_the_identifier_but_not_the_secret() {
+        let secret = LinkSecret { id: "k1".to_owned(), secret: "hidden".to_owned(), created_at: 5, ends_at: Some(9) };
+        assert_eq!(format!("{secret:?}"), r#"LinkSecret { id: "k1", created_at: 5, ends_at: Some(9), .. }"#);
+    }
+}

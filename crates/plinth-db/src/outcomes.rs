@@ -69,10 +69,14 @@ pub struct HourCount {
 
 /// Counts the end of a job. Must be the last call of a transaction that takes locks, so that two transactions never deadlock.
 pub async fn count(tx: &mut Tx, outcome: Outcome, render: &RenderId, now: i64) -> Result<()> {
-    let shard = render.as_str().bytes().map(i64::from).sum::<i64>() % SHARDS;
     let sql = "INSERT INTO outcomes (period, outcome, shard, jobs) VALUES ($1, $2, $3, 1) \
                ON CONFLICT (period, outcome, shard) DO UPDATE SET jobs = outcomes.jobs + 1";
-    tx.execute(sql, params![now / PERIOD_MS, outcome.as_str(), shard]).await.map(drop)
+    tx.execute(sql, params![now / PERIOD_MS, outcome.as_str(), shard_of(render)]).await.map(drop)
+}
+
+/// Returns the number of the counter that counts a render, from 0 to [`SHARDS`] - 1.
+fn shard_of(render: &RenderId) -> i64 {
+    render.as_str().bytes().map(i64::from).sum::<i64>() % SHARDS
 }
 
 /// Counts the jobs that ended in the last hour, day and week, by outcome. Leaves out outcomes that no job had, and outcomes
@@ -118,4 +122,18 @@ pub async fn by_hour(conn: &mut Conn, now: i64) -> Result<Vec<HourCount>> {
 /// Deletes counters of periods that ended before a time. Returns the number of deleted counters.
 pub async fn delete_before(tx: &mut Tx, time: i64) -> Result<u64> {
     tx.execute("DELETE FROM outcomes WHERE period < $1", params![time / PERIOD_MS]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn renders_are_spread_over_all_counters() {
+        let ids =
+            (0..1000).flat_map(|n| ["a", "k", "z"].map(|kind| RenderId::parse(&format!("{kind}{n:011}")).unwrap()));
+        assert_eq!(ids.map(|id| shard_of(&id)).collect::<BTreeSet<_>>(), (0..SHARDS).collect());
+    }
 }

@@ -88,10 +88,10 @@ pub async fn set_session(tx: &mut Tx, id: &PurchaseId, session: &str) -> Result<
     tx.execute("UPDATE purchases SET session_id = $2 WHERE id = $1", params![id, session]).await.map(drop)
 }
 
-/// Sets the state of a payment that is not complete. Returns false if the payment's credits are booked already.
-pub async fn set_unpaid(tx: &mut Tx, id: &PurchaseId, status: PurchaseStatus) -> Result<bool> {
+/// Sets the state of a payment that is not complete. Changes nothing if the payment's credits are booked already.
+pub async fn set_unpaid(tx: &mut Tx, id: &PurchaseId, status: PurchaseStatus) -> Result<()> {
     let sql = "UPDATE purchases SET status = $2 WHERE id = $1 AND paid_at IS NULL";
-    Ok(tx.execute(sql, params![id, status.as_str()]).await? == 1)
+    tx.execute(sql, params![id, status.as_str()]).await.map(drop)
 }
 
 /// Marks a purchase as paid.

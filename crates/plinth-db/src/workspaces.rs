@@ -239,6 +239,7 @@ mod tests {
 
     use super::*;
     use crate::query_plan::plans_on;
+    use crate::{Db, DbOptions};
 
     #[tokio::test(flavor = "multi_thread")]
     async fn assets_of_deleted_workspaces_are_found_by_indexes() {
@@ -247,6 +248,27 @@ mod tests {
             for index in ["overlays_page", "textures_", "envs_page"] {
                 assert!(plan.contains(index), "{plan}");
             }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_workspace_whose_renders_are_miscounted_is_found() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let found = db.write(|tx| {
+                Box::pin(async move {
+                    let account = "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) \
+                                   VALUES ('aaaaaaaaaaaa', 'a', FALSE, 0, 0, 0)";
+                    tx.execute(account, params![]).await?;
+                    for (id, renders) in [("v00000000001", 1), ("v00000000002", 0)] {
+                        let workspace = "INSERT INTO workspaces (id, name, owner_id, is_personal, render_count, created_at) \
+                                         VALUES ($1, 'w', 'aaaaaaaaaaaa', FALSE, $2, 0)";
+                        tx.execute(workspace, params![id, renders]).await?;
+                    }
+                    find_miscounted(tx).await
+                })
+            });
+            assert_eq!(found.await.unwrap(), [WorkspaceId::parse("v00000000001").unwrap()]);
         }
     }
 

@@ -151,6 +151,8 @@ async fn outcomes_are_counted_by_hour_day_and_week(address: &str) {
     assert_eq!((hours[0].done, hours[23].failed), (1, 1));
     let deleted = db.write(move |tx| Box::pin(async move { outcomes::delete_before(tx, now - 7 * 24 * HOUR).await }));
     assert_eq!(deleted.await.unwrap(), 1);
+    let left = outcomes::list(&mut db.read().await.unwrap(), now - 2 * 24 * HOUR).await.unwrap();
+    assert!(left.iter().any(|one| (one.outcome, one.week) == (failed, 4)), "{left:?}");
 }
 
 async fn the_largest_accounts_come_first(address: &str) {

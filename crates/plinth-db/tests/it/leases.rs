@@ -136,6 +136,9 @@ async fn expired_leases_are_listed_and_packaging_is_claimed_after_the_video(addr
                 let packaged = leases::claim(tx, Kind::Package, &lease("p"), 13).await?;
                 let held = leases::find_leased(tx, &make::render_id(2), "p").await?;
                 assert!(held.is_some());
+                for (token, now, is_lost) in [("p", 1_000, false), ("p", 1_001, true), ("two", 1_001, false)] {
+                    assert_eq!(leases::is_lost(tx, &make::render_id(2), token, now).await?, is_lost, "{token} {now}");
+                }
                 let lost = (leases::list_lost(tx, 1_000, 9).await?, leases::list_lost(tx, 1_001, 9).await?);
                 Ok::<_, DbError>((early, packaged, lost))
             })
@@ -207,6 +210,36 @@ async fn accounts_take_turns_regardless_of_the_number_of_their_renders(address: 
     claim_times(address, 20, 50, 30).await;
 }
 
+async fn the_time_of_a_slot_is_charged_when_it_begins(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 1..4).await;
+    db.write(|tx| {
+        Box::pin(async move {
+            make::tenant(tx, 2).await?;
+            for n in 4..7 {
+                renders::insert(tx, &Render { payer_id: make::account_id(2), ..make::render(n, 1) }).await?;
+            }
+            queue::enter(tx, Kind::Render, [Some(WorkClass::Standard)], &make::account_id(2)).await
+        })
+    })
+    .await
+    .unwrap();
+    let mut payers = Vec::new();
+    // The first slot takes longer than the two that follow.
+    for secs in [10, 1, 1] {
+        let claimed = db.write(move |tx| {
+            Box::pin(async move {
+                let now = 2_000_000_000_000;
+                let render = leases::claim(tx, Kind::Render, &lease("w"), now).await?.unwrap();
+                queue::begin_slot(tx, &render.id, &render.payer_id, now, now + 1000 * secs).await?;
+                Ok::<_, DbError>(render.payer_id)
+            })
+        });
+        payers.push(claimed.await.unwrap());
+    }
+    assert_eq!(payers, [1, 2, 2].map(make::account_id));
+}
+
 /// Run it with `cargo nextest run --workspace --run-ignored only -E 'test(from_a_million_is_quick)' --no-capture`.
 async fn claiming_from_a_million_is_quick(address: &str) {
     let (accounts, renders_each) = (1000, 1000);
@@ -276,6 +309,7 @@ mod both {
         claiming_from_a_million_is_quick
         eight_concurrent_workers_claim_each_render_once
         accounts_take_turns_regardless_of_the_number_of_their_renders
+        the_time_of_a_slot_is_charged_when_it_begins
         the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames
         a_report_without_the_lease_changes_nothing
         progress_belongs_to_an_attempt_and_never_decreases

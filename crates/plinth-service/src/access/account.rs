@@ -74,11 +74,6 @@ impl Service {
         find(&mut self.db.read().await?, &normalized(email)?).await
     }
 
-    /// Counts all accounts. The count is zero on the first start of an installation.
-    pub async fn count_accounts(&self) -> Result<u64> {
-        Ok(accounts::count(&mut self.db.read().await?).await?)
-    }
-
     /// Returns the caller's account in the form of the API. The returned balance is the balance of the account that pays
     /// for the caller's renders.
     pub async fn account(&self, caller: &Caller) -> Result<plinth_spec::wire::Account> {

@@ -109,3 +109,17 @@ pub(super) async fn check_open(tx: &mut Tx, account: &AccountId) -> Result<()> {
     }
     Err(ServiceError::new(ErrorCode::Forbidden, "this account is suspended"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_has_43_letters_and_digits() {
+        let shorter = random_text(SECRET_CHARS - 1);
+        assert!(is_secret(&format!("{shorter}a")));
+        for text in [shorter.clone(), format!("{shorter}-"), format!("{shorter}aa")] {
+            assert!(!is_secret(&text), "{text}");
+        }
+    }
+}

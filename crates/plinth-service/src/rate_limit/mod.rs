@@ -205,3 +205,16 @@ fn count_in(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, 
     window.requests += 1;
     *window
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_windows_that_have_ended_are_forgotten() {
+        let of_key = |ends_at| (format!("until {ends_at}"), Window { requests: 1, ends_at });
+        let windows = Arc::new(Mutex::new(HashMap::from([9, 10, 11].map(of_key))));
+        Windows::Memory(Arc::clone(&windows)).forget_ended(10);
+        assert_eq!(lock(&windows).keys().collect::<Vec<_>>(), ["until 11"]);
+    }
+}

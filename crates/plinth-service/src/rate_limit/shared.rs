@@ -145,3 +145,24 @@ fn each_limit(limits: &Limits, counted: &[Counted], number: u64, now: i64) -> im
         allowance(*limit, window, limits.window_ms, now)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use plinth_db::DbOptions;
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn only_windows_that_have_ended_are_forgotten() {
+        let database = TestDatabase::postgres();
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        let windows = SharedWindows::new(db, Clock::Database);
+        for ends_at in [9, 10, 11] {
+            let window = Window { requests: 1, ends_at };
+            lock(&windows.exceeded).insert(format!("until {ends_at}"), Exceeded { window, now: 0, at: Instant::now() });
+        }
+        windows.forget_ended(10);
+        assert_eq!(lock(&windows.exceeded).keys().collect::<Vec<_>>(), ["until 11"]);
+    }
+}

@@ -9,7 +9,7 @@ use plinth_spec::wire::Scope;
 use plinth_spec::{ErrorCode, limits};
 use plinth_testkit::{TestDatabase, on_both_databases};
 
-use crate::test_service::{self, EMAIL, TestService, code};
+use crate::test_service::{self, EMAIL, START, TestService, code};
 
 async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str) {
     let test_service = TestService::new(address).await;
@@ -24,6 +24,39 @@ async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str)
     });
     assert_eq!(code(again.await), ErrorCode::BadRequest, "e-mail addresses are compared without regard to case");
     test_service.assert_balanced().await;
+}
+
+async fn an_address_identifies_one_account_in_every_spelling(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let new = |email: &str| NewAccount { email: email.to_owned(), is_admin: false, password_hash: None };
+    let grace = service.create_account(new(" Grace@Example.org ")).await.unwrap();
+    let found = service.find_account("GRACE@example.org").await.unwrap();
+    assert_eq!((found.id, found.email.as_str()), (grace, "grace@example.org"));
+    assert_eq!(code(service.create_account(new("grace@EXAMPLE.org")).await), ErrorCode::BadRequest);
+    let longest = format!("{}@b.c", "a".repeat(limits::EMAIL_BYTES - 4));
+    service.create_account(new(&longest)).await.unwrap();
+    for email in ["", "grace", "@b.c", "a@b", "a b@c.d", "a\u{7f}b@c.d", "a\n@c.d", &format!("a{longest}")] {
+        assert_eq!(code(service.create_account(new(email)).await), ErrorCode::BadRequest, "{email:?}");
+    }
+}
+
+async fn the_time_of_the_last_use_of_a_key_is_stored_at_most_once_a_minute(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let account = &test_service.caller.account_id;
+    let token = test_service::key(service, account, None, vec![Scope::Read]).await;
+    let last_use = async || {
+        let caller = service.authenticate(Some(&token)).await.unwrap();
+        let keys = service.keys(account).await.unwrap();
+        let used = keys.into_iter().map(|key| key.token).find(|token| Some(&token.id) == caller.token_id.as_ref());
+        used.unwrap().last_used_at.unwrap()
+    };
+    assert_eq!(last_use().await, START);
+    test_service.wait_ms(59_999);
+    assert_eq!(last_use().await, START);
+    test_service.wait_ms(1);
+    assert_eq!(last_use().await, START + 60_000);
 }
 
 async fn rejected_tokens_name_the_reason(address: &str) {
@@ -193,6 +226,46 @@ async fn sessions_expire(address: &str) {
     assert!(test_service.service.clean_up().await.unwrap().rows >= 2);
 }
 
+async fn sessions_that_are_not_used_for_days_are_not_listed(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let (unused, used) = (session(&test_service).await, session(&test_service).await);
+    let listed = async || service.list_sessions(caller, &used).await.unwrap();
+    let old = listed().await.into_iter().find(|one| !one.is_current).unwrap();
+    let seen_at = async || listed().await.into_iter().find(|one| one.is_current).unwrap().seen_at;
+    let idle_ms = limits::SESSION_IDLE_SECS * 1000;
+    for (wait_ms, seen) in [(59_999, START), (1, START + 60_000), (idle_ms - 60_001, START + idle_ms - 1)] {
+        test_service.wait_ms(wait_ms);
+        assert!(service.session(&used).await.unwrap().is_some());
+        assert_eq!(seen_at().await, seen, "stored at most once a minute");
+    }
+    assert_eq!(listed().await.len(), 2);
+    test_service.wait_ms(1);
+    assert_eq!(listed().await.len(), 1);
+    assert!(service.session(&unused).await.unwrap().is_none());
+    assert_eq!(code(service.end_session(caller, &old.id).await), ErrorCode::NotFound);
+}
+
+async fn a_key_is_valid_until_it_expires(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let account = test_service::account(service, "grace@example.org").await;
+    let new = NewKey {
+        account_id: account.clone(),
+        workspace_id: None,
+        name: "test".to_owned(),
+        scopes: vec![Scope::Read],
+        expires_in_secs: Some(60),
+        has_legacy_prefix: false,
+    };
+    let token = service.create_key(new).await.unwrap().token;
+    for (wait_ms, is_valid) in [(59_999, true), (1, false)] {
+        test_service.wait_ms(wait_ms);
+        assert_eq!(service.keys(&account).await.unwrap()[0].is_valid, is_valid);
+        assert_eq!(service.authenticate(Some(&token)).await.is_ok(), is_valid);
+    }
+}
+
 async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
@@ -270,6 +343,23 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
     assert!(attempt("grace@example.org", "a long one").await.is_ok());
 }
 
+async fn passwords_have_8_characters_to_1024_bytes(address: &str) {
+    use plinth_service::access::hash_password;
+
+    for password in ["ä".repeat(limits::PASSWORD_MIN_CHARS - 1), "x".repeat(1025)] {
+        assert_eq!(code(hash_password(&password)), ErrorCode::BadRequest);
+    }
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    for (email, password) in
+        [("grace@example.org", "ä".repeat(limits::PASSWORD_MIN_CHARS)), ("b@c.d", "x".repeat(1024))]
+    {
+        let password_hash = Some(hash_password(&password).unwrap());
+        service.create_account(NewAccount { email: email.to_owned(), is_admin: false, password_hash }).await.unwrap();
+        service.sign_in_with_password(client("192.0.2.1"), email, password, "").await.unwrap();
+    }
+}
+
 fn client(address: &str) -> ClientAddress {
     ClientAddress { address: address.parse().unwrap(), is_shared: false }
 }
@@ -321,6 +411,8 @@ async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
     assert_eq!(code(right(shared, "grace@example.org").await), ErrorCode::RateLimited);
     test_service.wait_ms(600_000);
     right(client("192.0.2.1"), "alan@example.org").await.unwrap();
+    test_service.wait_ms(1);
+    right(client("192.0.2.2"), "alan@example.org").await.unwrap();
 }
 
 async fn the_number_of_active_keys_per_account_is_limited(address: &str) {
@@ -416,15 +508,20 @@ mod both {
     on_both_databases! {
         the_number_of_active_keys_per_account_is_limited
         a_new_account_has_the_signup_bonus_and_its_own_workspace
+        an_address_identifies_one_account_in_every_spelling
+        the_time_of_the_last_use_of_a_key_is_stored_at_most_once_a_minute
         rejected_tokens_name_the_reason
         a_member_works_in_the_workspace_and_its_owner_pays
         requests_are_counted_exactly_per_token_and_window
         the_requests_of_all_keys_of_an_account_are_limited
         a_sign_in_link_opens_one_session
         sessions_expire
+        sessions_that_are_not_used_for_days_are_not_listed
+        a_key_is_valid_until_it_expires
         suspending_and_signing_out_everywhere_end_all_sessions
         a_session_works_where_its_account_is_a_member
         passwords_sign_in_and_are_counted
+        passwords_have_8_characters_to_1024_bytes
         wrong_passwords_of_some_clients_do_not_lock_out_others
     }
 }

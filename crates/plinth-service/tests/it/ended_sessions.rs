@@ -10,7 +10,7 @@ use plinth_service::{Result, Service};
 use plinth_spec::id::{AccountId, TokenId};
 use plinth_spec::role::Role;
 use plinth_spec::wire::{Product, Scope, UpdateLook, UpdateModel};
-use plinth_spec::{ErrorCode, PurchaseStatus};
+use plinth_spec::{ErrorCode, PurchaseStatus, limits};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
 
@@ -142,6 +142,16 @@ async fn shop(address: &str) -> TestService {
     };
     test_service.service.set_products(vec![small]).await.unwrap();
     test_service
+}
+
+async fn a_session_that_was_not_used_for_days_changes_nothing(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (_secret, caller) = session(&test_service.service, &test_service.caller.account_id).await;
+    test_service.wait_ms(limits::SESSION_IDLE_SECS * 1000 - 1);
+    test_service.service.create_team(&caller, "Team").await.unwrap();
+    test_service.wait_ms(1);
+    let created = test_service.service.create_team(&caller, "Team").await;
+    assert_rejected(vec![("create team", created.map(drop))]);
 }
 
 async fn a_session_or_key_that_has_ended_changes_nothing(address: &str) {
@@ -276,6 +286,7 @@ async fn signing_out_waits_for_what_the_account_changes(address: &str) {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        a_session_that_was_not_used_for_days_changes_nothing
         a_session_or_key_that_has_ended_changes_nothing
         an_administrator_whose_session_has_ended_does_nothing
         a_suspended_account_gets_no_key

@@ -5,10 +5,12 @@
 mod access;
 mod admin;
 mod assets;
+mod credits;
 mod delivery;
 mod ended_sessions;
 mod fetch;
 mod jobs;
+mod limits;
 mod looks;
 mod maintenance;
 mod model_storage;

@@ -47,7 +47,7 @@ impl Service {
         let set = self.db.write(move |tx| {
             Box::pin(async move { Ok::<_, ServiceError>(purchases::set_unpaid(tx, &id, status).await?) })
         });
-        set.await.map(drop)
+        set.await
     }
 
     async fn fulfil(&self, session: Session) -> Result<()> {
