@@ -5,12 +5,15 @@ use plinth_db::{envs, overlays, storage, textures, unreferenced_objects};
 use plinth_service::access::Caller;
 use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
+use plinth_service::jobs::ImageAsset;
 use plinth_service::models::Incoming;
 use plinth_spec::id::TextureId;
+use plinth_spec::settings::ParseOptions;
 use plinth_spec::wire::{Layer, ResolveOverlay};
-use plinth_spec::{EnvPart, ErrorCode, limits};
+use plinth_spec::{EnvPart, ErrorCode, FailureCode, RenderSettings, limits};
 use plinth_store::ObjectKey;
 use plinth_testkit::{glb_with_triangle, on_both_databases};
+use serde_json::json;
 
 use crate::model_storage::{CHEAP, team_with};
 use crate::test_service::{self, TestService, code, some_files, upload};
@@ -110,6 +113,42 @@ async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
     assert_eq!(resolve(&other, Some("decal")).await, None);
     let none = ResolveOverlay { sha256: None, layer: None };
     assert_eq!(code(service.resolve_overlay(caller, &none).await), ErrorCode::Sha256Required);
+}
+
+async fn a_render_uses_the_assets_of_its_workspace_and_of_the_system(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let new = async |shade, layer| service.create_overlay(caller, overlay(&test_service, shade, layer).await).await;
+    let (sky, decal) = (new(1, None).await.unwrap().id, new(2, Some("decal")).await.unwrap().id);
+    let pattern = new(3, Some("texture")).await.unwrap().id;
+    let texture =
+        TextureId::parse(&service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap().id);
+    let texture = texture.unwrap();
+    let settings = json!({
+        "bgImageId": sky,
+        "materialEdits": {
+            "A": {"mapAssetId": texture}, "B": {"mapAssetId": pattern}, "C": {"mapAssetId": decal},
+            "D": {"mapAssetId": "k3Jd92LmQx7a"},
+        },
+    });
+    let parsed = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+    let claim_of = async |caller: &Caller| {
+        upload(service, caller, "a.glb", &glb_with_triangle(&caller.email), Some("{}")).await.unwrap();
+        test_service.claim().await
+    };
+    let found = service.find_render_assets(&claim_of(caller).await, &parsed).await.unwrap().unwrap();
+    let expected = [
+        (sky.to_string(), ImageAsset::Overlay(sky.clone())),
+        (texture.to_string(), ImageAsset::Texture(texture)),
+        (pattern.to_string(), ImageAsset::Overlay(pattern.clone())),
+    ];
+    assert_eq!(found.images, expected.into(), "a decal is no image of a material");
+    let other = claim_of(&test_service::caller(service, "grace@example.org").await).await;
+    let missing = service.find_render_assets(&other, &parsed).await.unwrap().unwrap_err();
+    assert_eq!(missing.code, FailureCode::OverlayMissing);
+    service.set_system_asset(&Actor::Command, AssetKind::Overlay, sky.as_str(), true, "").await.unwrap();
+    let found = service.find_render_assets(&other, &parsed).await.unwrap().unwrap();
+    assert_eq!(found.images.into_keys().collect::<Vec<_>>(), [sky.to_string()]);
 }
 
 async fn an_account_can_have_one_hundred_overlays(address: &str) {
@@ -271,6 +310,7 @@ mod both {
     on_both_databases! {
         overlays_have_defaults_bounds_and_an_owner
         an_image_is_found_by_content_layer_and_workspace
+        a_render_uses_the_assets_of_its_workspace_and_of_the_system
         an_account_can_have_one_hundred_overlays
         an_environment_needs_three_valid_files
         known_files_and_files_over_a_limit_are_not_checked

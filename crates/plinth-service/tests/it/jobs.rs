@@ -173,7 +173,9 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     service.release_render(&test_service.claim().await).await.unwrap().unwrap();
     let mut last = test_service.claim().await;
     for losses in 2..=3 {
-        test_service.wait_ms(61_000);
+        test_service.wait_ms(59_000);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 0);
+        test_service.wait_ms(2_000);
         assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 1);
         if losses == 2 {
             assert_eq!(render().await.status, RenderStatus::Pending);
@@ -245,7 +247,9 @@ async fn packaging_fails_after_three_lost_workers_and_the_video_remains(address:
     service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
     for _death in 0..3 {
         assert!(service.claim_packaging("w").await.unwrap().is_some());
-        test_service.wait_ms(61_000);
+        test_service.wait_ms(59_000);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 0);
+        test_service.wait_ms(2_000);
         assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 1);
     }
     assert!(service.claim_packaging("w").await.unwrap().is_none());

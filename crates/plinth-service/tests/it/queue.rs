@@ -70,6 +70,29 @@ async fn an_account_with_one_render_is_not_delayed_by_one_with_many(address: &st
     );
 }
 
+async fn slots_that_become_free_at_the_same_moment_take_work_of_different_accounts(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    for name in ["a", "b"] {
+        tenant(&test_service, name, 2).await;
+    }
+    let mut claims = Vec::new();
+    for _slot in 0..2 {
+        claims.push(claim(&test_service).await.unwrap());
+    }
+    assert_ne!(claims[0].render.payer_id, claims[1].render.payer_id);
+    claims.extend([claim(&test_service).await.unwrap(), claim(&test_service).await.unwrap()]);
+    for claim in &claims {
+        service.poster_stored(claim).await.unwrap().unwrap();
+        service.finish_render(claim, &some_files(), &[]).await.unwrap().unwrap();
+    }
+    let mut packaged = Vec::new();
+    for _slot in 0..2 {
+        packaged.push(service.claim_packaging("w").await.unwrap().unwrap().render.payer_id);
+    }
+    assert_ne!(packaged[0], packaged[1]);
+}
+
 /// Two slots process the 10 000 queued renders of one account. Fifty times, another account creates a single render.
 /// The next slot that becomes free claims this render.
 async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
@@ -250,6 +273,7 @@ async fn cleanup_continues_after_a_failed_deletion(address: &str) {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        slots_that_become_free_at_the_same_moment_take_work_of_different_accounts
         an_account_with_one_render_is_not_delayed_by_one_with_many
         a_single_render_starts_in_the_next_free_slot
         waiting_accounts_get_equal_worker_time

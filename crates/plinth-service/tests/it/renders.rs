@@ -59,6 +59,17 @@ async fn create_render_3_falls_back_to_the_free_pool_unless_strict(address: &str
     test_service.assert_balanced().await;
 }
 
+async fn a_render_that_the_free_pool_pays_is_marked(address: &str) {
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    test_service.grant(Pool::Free, 30).await;
+    test_service.render(&model, json!({"length": 1}), None).await.unwrap();
+    assert!(!test_service.claim().await.is_marked());
+    test_service.grant(Pool::Paid, -test_service.account().await.paid.cast_signed()).await;
+    test_service.render(&model, json!({"length": 2}), None).await.unwrap();
+    assert!(test_service.claim().await.is_marked());
+}
+
 async fn create_render_4_same_key_and_settings_replays_for_30_minutes(address: &str) {
     let test_service = TestService::new(address).await;
     test_service.grant(Pool::Paid, 1000).await;
@@ -315,6 +326,7 @@ mod both {
     on_both_databases! {
         create_render_1_and_2_starts_pending_and_charges_at_creation
         create_render_3_falls_back_to_the_free_pool_unless_strict
+        a_render_that_the_free_pool_pays_is_marked
         create_render_4_same_key_and_settings_replays_for_30_minutes
         create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_answer_again
         create_render_5_an_identical_resubmit_within_5_seconds_is_one_render
