@@ -1,6 +1,7 @@
 //! Tests of the service functions for workers: claims, reports and lost leases.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plinth_service::jobs::LeaseLost;
@@ -279,20 +280,77 @@ async fn cancel_and_claim_exclude_each_other(address: &str) {
     test_service.assert_balanced().await;
 }
 
-async fn files_of_a_render_that_was_released_and_then_cancelled_are_deleted(address: &str) {
+/// Puts a file into the store, as a worker does. Returns its path.
+fn store_file(test_service: &TestService, path: &str) -> PathBuf {
+    let file = test_service.folder.path().join("objects/renders").join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "file").unwrap();
+    file
+}
+
+/// Asserts that the cleanup deletes a file in an hour, but not before, because its worker may still be storing files.
+async fn assert_deleted_in_an_hour(test_service: &TestService, file: &Path) {
+    for (wait_ms, exists) in [(3_599_999, true), (1, false)] {
+        test_service.wait_ms(wait_ms);
+        test_service.service.clean_up().await.unwrap();
+        assert_eq!(file.exists(), exists, "{}", file.display());
+    }
+}
+
+async fn files_of_ended_attempts_are_deleted_in_an_hour(address: &str) {
     let test_service = TestService::new(address).await;
-    let service = &test_service.service;
-    let render = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let order = async |name: &str| test_service.upload(name, Some("{}")).await.unwrap().result.render_id.to_string();
+
+    let id = order("lost").await;
+    test_service.claim().await;
+    let lost = store_file(&test_service, &format!("{id}/1/poster.webp"));
+    test_service.wait_ms(61_000);
+    assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 1);
+    assert_deleted_in_an_hour(&test_service, &lost).await;
     let claim = test_service.claim().await;
-    // The worker stops after it has stored a still.
-    let still = test_service.folder.path().join(format!("objects/renders/{render}/1/poster.webp"));
-    std::fs::create_dir_all(still.parent().unwrap()).unwrap();
-    std::fs::write(&still, "still").unwrap();
-    service.release_render(&claim).await.unwrap().unwrap();
-    service.cancel_render(&test_service.caller, render.as_str()).await.unwrap();
-    test_service.wait_ms(3_600_000);
+    let failed = store_file(&test_service, &format!("{id}/2/poster.webp"));
+    service.fail_render(&claim, FailureCode::Timeout, "").await.unwrap().unwrap();
+    assert_deleted_in_an_hour(&test_service, &failed).await;
+
+    let id = order("cancelled").await;
+    service.release_render(&test_service.claim().await).await.unwrap().unwrap();
+    let cancelled = store_file(&test_service, &format!("{id}/1/poster.webp"));
+    service.cancel_render(caller, &id).await.unwrap();
+    assert_deleted_in_an_hour(&test_service, &cancelled).await;
+
+    let id = order("done").await;
+    service.release_render(&test_service.claim().await).await.unwrap().unwrap();
+    let released = store_file(&test_service, &format!("{id}/1/poster.webp"));
+    let claim = test_service.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
+    let video = store_file(&test_service, &format!("{id}/2/video.mp4"));
+    assert_deleted_in_an_hour(&test_service, &released).await;
+
+    service.release_packaging(&service.claim_packaging("w").await.unwrap().unwrap()).await.unwrap().unwrap();
+    let released = store_file(&test_service, &format!("{id}/2/hls/1/master.m3u8"));
+    let packaging = service.claim_packaging("w").await.unwrap().unwrap();
+    let packaged = store_file(&test_service, &format!("{id}/2/hls/2/master.m3u8"));
+    service.finish_packaging(&packaging, 1000).await.unwrap().unwrap();
+    assert_deleted_in_an_hour(&test_service, &released).await;
+    assert!(video.exists() && packaged.exists());
+    service.delete_render(caller, &id).await.unwrap();
     service.clean_up().await.unwrap();
-    assert!(!still.exists());
+    assert!(!video.exists() && !packaged.exists());
+
+    let id = order("never packaged").await;
+    let claim = test_service.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
+    let mut last = PathBuf::new();
+    for attempt in 1..=3 {
+        service.claim_packaging("w").await.unwrap().unwrap();
+        last = store_file(&test_service, &format!("{id}/1/hls/{attempt}/master.m3u8"));
+        test_service.wait_ms(61_000);
+        service.reclaim_expired_leases().await.unwrap();
+    }
+    assert_deleted_in_an_hour(&test_service, &last).await;
 }
 
 mod both {
@@ -306,6 +364,6 @@ mod both {
         failures_are_refunded_once_unless_the_model_caused_them
         packaging_fails_after_three_lost_workers_and_the_video_remains
         cancel_and_claim_exclude_each_other
-        files_of_a_render_that_was_released_and_then_cancelled_are_deleted
+        files_of_ended_attempts_are_deleted_in_an_hour
     }
 }
