@@ -187,7 +187,6 @@ pub(crate) async fn insert_system_preview(
         frames_sha256: marked(&sha256_hex(settings.frames())),
         work_class: Some(WorkClass::of(&settings)),
         is_system_preview: true,
-        hls_status: HlsStatus::Skipped,
         ..blank(caller, model.clone(), now)
     };
     renders::insert(tx, &render).await?;

@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use plinth_db::leases::Worker;
+use plinth_db::outcomes::{self, Outcome};
+use plinth_db::renders;
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
@@ -46,6 +50,21 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
     let ready = status().await;
     assert!(ready.hls_ready && ready.updated_at > done.updated_at);
     assert_eq!(service.finish_packaging(&packaging, 1000).await.unwrap(), Err(LeaseLost));
+    let now = test_service.time.load(Ordering::SeqCst);
+    let counted = outcomes::list(&mut service.db().read().await.unwrap(), now).await.unwrap();
+    let counted: Vec<_> = counted.iter().map(|one| (one.outcome, one.hour)).collect();
+    assert_eq!(counted, [(Outcome::Done, 1), (Outcome::Packaged, 1)]);
+}
+
+async fn a_worker_claims_free_previews_only_if_it_takes_their_class(address: &str) {
+    let test_service = TestService::new(address).await;
+    test_service.model("chair").await;
+    let claim = async |takes: &str| {
+        let worker = Worker { takes: takes.parse().unwrap(), ..Worker::from("worker") };
+        test_service.service.claim_renders(worker, 1).await.unwrap().pop()
+    };
+    assert!(claim("standard,pro").await.is_none());
+    assert!(claim("share").await.unwrap().render.is_system_preview);
 }
 
 async fn equal_frames_are_claimed_together(address: &str) {
@@ -217,6 +236,8 @@ async fn a_released_render_is_resumed_by_another_worker(address: &str) {
     assert_eq!(service.fail_render(&second, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
     service.finish_render(&third, &some_files(), &[]).await.unwrap().unwrap();
     assert_eq!(status().await, RenderStatus::Done);
+    let row = renders::find_anywhere(&mut service.db().read().await.unwrap(), &third.render.id).await.unwrap().unwrap();
+    assert_eq!((row.poster_attempt, row.files_attempt), (Some(3), Some(3)), "earlier files will be deleted");
     assert_eq!(test_service.account().await.paid, 76, "charged once");
 }
 
@@ -351,12 +372,22 @@ async fn files_of_ended_attempts_are_deleted_in_an_hour(address: &str) {
         service.reclaim_expired_leases().await.unwrap();
     }
     assert_deleted_in_an_hour(&test_service, &last).await;
+
+    let id = order("deleted while it is packaged").await;
+    let claim = test_service.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
+    service.claim_packaging("w").await.unwrap().unwrap();
+    service.delete_render(caller, &id).await.unwrap();
+    let late = store_file(&test_service, &format!("{id}/1/hls/1/master.m3u8"));
+    assert_deleted_in_an_hour(&test_service, &late).await;
 }
 
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_render_goes_from_pending_to_done_and_its_packaging_follows
+        a_worker_claims_free_previews_only_if_it_takes_their_class
         equal_frames_are_claimed_together
         eight_workers_claim_each_of_1000_renders_once
         a_render_with_lost_workers_is_retried_twice_and_then_refunded

@@ -1,5 +1,6 @@
 //! Tests of creating, listing and ending renders.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plinth_service::renders::RenderQuery;
@@ -63,11 +64,19 @@ async fn a_render_that_the_free_pool_pays_is_marked(address: &str) {
     let test_service = TestService::new(address).await;
     let model = test_service.model("chair").await;
     test_service.grant(Pool::Free, 30).await;
-    test_service.render(&model, json!({"length": 1}), None).await.unwrap();
-    assert!(!test_service.claim().await.is_marked());
+    let order = async |length: u32| test_service.render(&model, json!({"length": length}), None).await.unwrap().id;
+    let paid = order(1).await;
     test_service.grant(Pool::Paid, -test_service.account().await.paid.cast_signed()).await;
-    test_service.render(&model, json!({"length": 2}), None).await.unwrap();
-    assert!(test_service.claim().await.is_marked());
+    test_service.wait_ms(6_000);
+    let free = [order(1).await, order(2).await];
+    let mut expected = BTreeMap::from([(paid, false)]);
+    expected.extend(free.map(|id| (id, true)));
+    // No two of them have equal frames: the free ones have a watermark, and their lengths differ.
+    for _render in 0..3 {
+        let claims = test_service.service.claim_renders("worker", 16).await.unwrap();
+        assert_eq!(claims.len(), 1);
+        assert_eq!(expected.remove(&claims[0].render.id), Some(claims[0].is_marked()));
+    }
 }
 
 async fn create_render_4_same_key_and_settings_replays_for_30_minutes(address: &str) {
@@ -182,6 +191,21 @@ async fn create_render_6_a_batch_is_all_or_nothing_and_each_item_replays(address
     test_service.assert_balanced().await;
 }
 
+async fn create_render_6_an_item_replays_without_the_other_items_of_its_batch(address: &str) {
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    let key = || ReplayKey::from_header(Some("batch"));
+    let send =
+        async |items: &[_]| test_service.service.create_batch(&test_service.caller, batch(items), key()).await.unwrap();
+    let items = [1, 2, 3].map(|length| (model.as_str(), json!({"length": length})));
+    let created = send(&items).await;
+    test_service.wait_ms(6_000);
+    for (item, earlier) in items.iter().zip(&created) {
+        let replayed = send(std::slice::from_ref(item)).await.remove(0);
+        assert_eq!((replayed.deduped, &replayed.id), (Some(true), &earlier.id));
+    }
+}
+
 async fn create_render_7_needs_a_model_of_the_workspace(address: &str) {
     let test_service = TestService::new(address).await;
     let send = async |model_id: Option<&str>| {
@@ -227,16 +251,23 @@ async fn only_pending_renders_are_cancelled_and_only_ended_ones_deleted(address:
     let id = model.render_id.to_string();
     assert_eq!(code(service.delete_render(caller, &id).await), ErrorCode::RenderInFlight);
     let claim = test_service.claim().await;
-    assert_eq!(code(service.cancel_render(caller, &id).await), ErrorCode::RenderStarted);
+    let not_cancelled = async |id: &str| {
+        let error = service.cancel_render(caller, id).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::RenderStarted);
+        error.message
+    };
+    assert_eq!(not_cancelled(&id).await, "the render has begun and can no longer be cancelled");
     assert_eq!(code(service.delete_render(caller, &id).await), ErrorCode::RenderInFlight);
     assert_eq!(code(service.dismiss_render(caller, &id).await), ErrorCode::BadRequest);
     service.fail_render(&claim, FailureCode::RendererError, "bad\nmodel").await.unwrap().unwrap();
     let failed = service.render(caller, &id).await.unwrap();
     assert_eq!((failed.failure_code, failed.error_message.as_deref()), (Some("renderer_error"), Some("bad")));
     assert_eq!(test_service.account().await.paid, 96, "a failure caused by the model is not refunded");
+    assert_eq!(not_cancelled(&id).await, "the render has ended and can no longer be cancelled");
     assert!(service.dismiss_render(caller, &id).await.unwrap().dismissed);
     let dismissed = service.render(caller, &id).await.unwrap();
     assert_eq!((dismissed.status, dismissed.failure_code), (RenderStatus::Failed, None));
+    assert_eq!(not_cancelled(&id).await, "the render has ended and can no longer be cancelled");
     assert!(service.delete_render(caller, &id).await.unwrap().deleted);
     assert_eq!(code(service.render(caller, &id).await), ErrorCode::RenderNotFound);
     assert_eq!(code(service.delete_render(caller, &id).await), ErrorCode::RenderNotFound);
@@ -246,7 +277,7 @@ async fn only_pending_renders_are_cancelled_and_only_ended_ones_deleted(address:
     assert_eq!(cancelled.refunded_credits, 24);
     let view = service.render(caller, &other).await.unwrap();
     assert_eq!((view.status, view.error_message.as_deref()), (RenderStatus::Failed, Some("Cancelled")));
-    assert_eq!(code(service.cancel_render(caller, &other).await), ErrorCode::RenderStarted);
+    assert_eq!(not_cancelled(&other).await, "the render is cancelled already");
     assert_eq!(test_service.account().await.paid, 96);
     test_service.assert_balanced().await;
 }
@@ -331,6 +362,7 @@ mod both {
         create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_answer_again
         create_render_5_an_identical_resubmit_within_5_seconds_is_one_render
         create_render_6_a_batch_is_all_or_nothing_and_each_item_replays
+        create_render_6_an_item_replays_without_the_other_items_of_its_batch
         create_render_7_needs_a_model_of_the_workspace
         fifty_identical_concurrent_posts_make_one_render_and_one_charge
         only_pending_renders_are_cancelled_and_only_ended_ones_deleted
