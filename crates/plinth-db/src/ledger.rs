@@ -191,18 +191,19 @@ mod tests {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
             let found = db.write(|tx| {
                 Box::pin(async move {
-                    for (id, paid, free) in [("a00000000001", 7, 0), ("a00000000002", 0, 0), ("a00000000003", 0, 7)] {
+                    let accounts = [("a00000000001", 7, 0, 7), ("a00000000002", 0, 0, 0), ("a00000000003", 0, 7, 7)];
+                    for (id, paid, free, entered) in accounts {
                         let account = "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) \
                                        VALUES ($1, $1, FALSE, $2, $3, 0)";
                         tx.execute(account, params![id, paid, free]).await?;
                         let entry = "INSERT INTO ledger (id, account_id, type, pool, credits, price_cents, source, description, \
                                      created_at) VALUES ($1, $1, 'admin_grant', 'paid', $2, 0, '', '', 0)";
-                        tx.execute(entry, params![id, if free == 0 { paid } else { free }]).await?;
+                        tx.execute(entry, params![id, entered]).await?;
                     }
                     find_unbalanced(tx).await
                 })
             });
-            assert_eq!(found.await.unwrap(), [AccountId::parse("a00000000003").unwrap()], "the pools are not added up");
+            assert_eq!(found.await.unwrap(), [AccountId::parse("a00000000003").unwrap()], "each pool is checked");
         }
     }
 }

@@ -9,7 +9,7 @@ use plinth_spec::wire::Scope;
 use plinth_spec::{ErrorCode, limits};
 use plinth_testkit::{TestDatabase, on_both_databases};
 
-use crate::test_service::{self, EMAIL, START, TestService, code};
+use crate::test_service::{self, EMAIL, START, TestService, client, code, new_key};
 
 async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str) {
     let test_service = TestService::new(address).await;
@@ -250,20 +250,23 @@ async fn a_key_is_valid_until_it_expires(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
     let account = test_service::account(service, "grace@example.org").await;
-    let new = NewKey {
-        account_id: account.clone(),
-        workspace_id: None,
-        name: "test".to_owned(),
-        scopes: vec![Scope::Read],
-        expires_in_secs: Some(60),
-        has_legacy_prefix: false,
-    };
+    let new = NewKey { expires_in_secs: Some(60), ..new_key(&account) };
     let token = service.create_key(new).await.unwrap().token;
     for (wait_ms, is_valid) in [(59_999, true), (1, false)] {
         test_service.wait_ms(wait_ms);
         assert_eq!(service.keys(&account).await.unwrap()[0].is_valid, is_valid);
         assert_eq!(service.authenticate(Some(&token)).await.is_ok(), is_valid);
     }
+}
+
+async fn a_key_belongs_to_the_account_that_creates_it(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let new = |chars: usize| NewKey { name: "ä".repeat(chars), ..new_key(&test_service.caller.account_id) };
+    let token = service.create_own_key(&grace, new(limits::KEY_NAME_CHARS)).await.unwrap().token;
+    assert_eq!(service.authenticate(Some(&token)).await.unwrap().account_id, grace.account_id);
+    assert_eq!(code(service.create_own_key(&grace, new(limits::KEY_NAME_CHARS + 1)).await), ErrorCode::BadRequest);
 }
 
 async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
@@ -360,10 +363,6 @@ async fn passwords_have_8_characters_to_1024_bytes(address: &str) {
     }
 }
 
-fn client(address: &str) -> ClientAddress {
-    ClientAddress { address: address.parse().unwrap(), is_shared: false }
-}
-
 async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
@@ -418,14 +417,7 @@ async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
 async fn the_number_of_active_keys_per_account_is_limited(address: &str) {
     let test_service = TestService::new(address).await;
     let account = test_service::account(&test_service.service, "grace@example.org").await;
-    let new = |expires_in_secs| NewKey {
-        account_id: account.clone(),
-        workspace_id: None,
-        name: "test".to_owned(),
-        scopes: vec![Scope::Read],
-        expires_in_secs,
-        has_legacy_prefix: false,
-    };
+    let new = |expires_in_secs| NewKey { expires_in_secs, ..new_key(&account) };
     let first = test_service.service.create_key(new(None)).await.unwrap();
     for _n in 1..limits::KEYS {
         test_service.service.create_key(new(Some(60))).await.unwrap();
@@ -518,6 +510,7 @@ mod both {
         sessions_expire
         sessions_that_are_not_used_for_days_are_not_listed
         a_key_is_valid_until_it_expires
+        a_key_belongs_to_the_account_that_creates_it
         suspending_and_signing_out_everywhere_end_all_sessions
         a_session_works_where_its_account_is_a_member
         passwords_sign_in_and_are_counted

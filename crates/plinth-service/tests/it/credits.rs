@@ -3,12 +3,26 @@
 use std::collections::BTreeSet;
 
 use plinth_db::ledger::{self, NewEntry, Posted};
+use plinth_service::billing::StripeOptions;
+use plinth_spec::PurchaseStatus;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::EntryId;
 use plinth_spec::wire::{LedgerType, Product};
 use plinth_testkit::on_both_databases;
 
 use crate::test_service::{START, TestService};
+
+/// Opens a service that sells a pack of credits. Its payment provider cannot be reached.
+pub(crate) async fn shop(address: &str) -> TestService {
+    let stripe = StripeOptions {
+        secret_key: "sk_test_1".to_owned(),
+        webhook_secrets: vec!["whsec_test".to_owned()],
+        url: "http://127.0.0.1:1".parse().unwrap(),
+    };
+    let test_service = TestService::with(address, |options| options.stripe = Some(stripe)).await;
+    test_service.service.set_products(vec![pack("small", 500, 900)]).await.unwrap();
+    test_service
+}
 
 fn pack(id: &str, credits: u64, price_cents: u64) -> Product {
     Product {
@@ -30,6 +44,18 @@ async fn only_the_configured_packs_are_sold(address: &str) {
     let dearer = pack("small", 500, 1000);
     service.set_products(vec![dearer.clone()]).await.unwrap();
     assert_eq!(service.products().await.unwrap(), [dearer]);
+}
+
+async fn a_purchase_whose_payment_page_cannot_be_opened_has_failed(address: &str) {
+    let test_service = shop(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    test_service.wait_ms(5);
+    let failed = service.buy_credits(caller, "small", "https://plinth.example.org/credits").await.unwrap_err();
+    assert_eq!(failed.status, 502);
+    let purchases = service.list_purchases(caller).await.unwrap();
+    let found: Vec<_> = purchases.iter().map(|one| (one.status, one.credits, one.created_at, one.paid_at)).collect();
+    assert_eq!(found, [(PurchaseStatus::Failed, 500, START + 5, None)]);
+    assert_eq!(test_service.account().await.paid, 100, "only the signup bonus");
 }
 
 async fn a_statement_lists_every_entry_once(address: &str) {
@@ -76,6 +102,7 @@ async fn a_statement_lists_every_entry_once(address: &str) {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        a_purchase_whose_payment_page_cannot_be_opened_has_failed
         a_statement_lists_every_entry_once
         only_the_configured_packs_are_sold
     }

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use plinth_db::{accounts, purchases};
-use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey, hash_password};
+use plinth_service::access::{Caller, ClientAddress, NewAccount, hash_password};
 use plinth_service::admin::{Actor, Grant};
-use plinth_service::billing::StripeOptions;
 use plinth_service::{Result, Service};
 use plinth_spec::id::{AccountId, TokenId};
 use plinth_spec::role::Role;
-use plinth_spec::wire::{Product, Scope, UpdateLook, UpdateModel};
+use plinth_spec::wire::{UpdateLook, UpdateModel};
 use plinth_spec::{ErrorCode, PurchaseStatus, limits};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
 
-use crate::test_service::{self, EMAIL, TestService, code};
+use crate::credits;
+use crate::test_service::{self, EMAIL, TestService, code, new_key};
 
 const GUEST: &str = "grace@example.org";
 const ROOT: &str = "root@example.org";
@@ -25,17 +25,6 @@ async fn session(service: &Service, account: &AccountId) -> (String, Caller) {
     let secret = service.sign_in(&link, "").await.unwrap();
     let caller = service.session(&secret).await.unwrap().unwrap().caller;
     (secret, caller)
-}
-
-fn new_key(account: &AccountId) -> NewKey {
-    NewKey {
-        account_id: account.clone(),
-        workspace_id: None,
-        name: "stolen".to_owned(),
-        scopes: vec![Scope::Read, Scope::Render],
-        expires_in_secs: None,
-        has_legacy_prefix: false,
-    }
 }
 
 /// IDs and secrets that the requests of [`attempts`] use.
@@ -124,26 +113,6 @@ fn assert_rejected(attempts: Vec<(&'static str, Result<()>)>) {
     }
 }
 
-/// Opens a service that sells a pack of credits. Its payment provider cannot be reached.
-async fn shop(address: &str) -> TestService {
-    let stripe = StripeOptions {
-        secret_key: "sk_test_1".to_owned(),
-        webhook_secrets: vec!["whsec_test".to_owned()],
-        url: "http://127.0.0.1:1".parse().unwrap(),
-    };
-    let test_service = TestService::with(address, |options| options.stripe = Some(stripe)).await;
-    let small = Product {
-        id: "small".to_owned(),
-        name: "500 credits".to_owned(),
-        credits: 500,
-        price_cents: 900,
-        currency: "usd".to_owned(),
-        stripe_price_id: "price_1".to_owned(),
-    };
-    test_service.service.set_products(vec![small]).await.unwrap();
-    test_service
-}
-
 async fn a_session_that_was_not_used_for_days_changes_nothing(address: &str) {
     let test_service = TestService::new(address).await;
     let (_secret, caller) = session(&test_service.service, &test_service.caller.account_id).await;
@@ -155,7 +124,7 @@ async fn a_session_that_was_not_used_for_days_changes_nothing(address: &str) {
 }
 
 async fn a_session_or_key_that_has_ended_changes_nothing(address: &str) {
-    let test_service = shop(address).await;
+    let test_service = credits::shop(address).await;
     let service = &test_service.service;
     let owner = test_service.caller.account_id.clone();
     let (_secret, stolen) = session(service, &owner).await;

@@ -23,6 +23,7 @@ mod refunds;
 mod renders;
 mod rights;
 mod storage;
+mod teams;
 mod test_service;
 mod uploads;
 mod writers;

@@ -3,6 +3,7 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use plinth_db::purchases::{self, Purchase};
 use plinth_service::billing::StripeOptions;
+use plinth_service::jobs::Claim;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::PurchaseId;
 use plinth_spec::state::RenderStatus;
@@ -31,9 +32,19 @@ impl Shop {
             });
         })
         .await;
-        let account = test_service.caller.account_id.clone();
+        let model = test_service.model("chair").await;
+        let shop = Self { test_service, model };
+        shop.buy(1).await;
+        assert_eq!(shop.paid().await, 600, "with the signup bonus");
+        shop
+    }
+
+    /// Buys 500 credits for 9 dollars.
+    async fn buy(&self, number: u32) {
+        let account = self.test_service.caller.account_id.clone();
+        let session = format!("cs_{number}");
         let purchase = Purchase {
-            id: PurchaseId::parse("pppppppppppp").unwrap(),
+            id: PurchaseId::parse(&format!("p{number:011}")).unwrap(),
             account_id: account.clone(),
             buyer_id: account,
             workspace_id: None,
@@ -43,7 +54,7 @@ impl Shop {
             price_cents: 900,
             currency: "usd".to_owned(),
             status: PurchaseStatus::Pending,
-            session_id: Some("cs_1".to_owned()),
+            session_id: Some(session.clone()),
             payment_id: None,
             refunded_cents: 0,
             refunded_credits: 0,
@@ -52,15 +63,11 @@ impl Shop {
             created_at: START,
             paid_at: None,
         };
-        let bought = test_service.service.db();
+        let bought = self.test_service.service.db();
         bought.write(move |tx| Box::pin(async move { purchases::insert(tx, &purchase).await })).await.unwrap();
-        let model = test_service.model("chair").await;
-        let shop = Self { test_service, model };
-        let paid = json!({"id": "cs_1", "payment_status": "paid", "amount_total": 900, "currency": "usd",
-                          "payment_intent": "pi_1"});
-        shop.event("checkout.session.completed", paid).await;
-        assert_eq!(shop.paid().await, 600, "with the signup bonus");
-        shop
+        let paid = json!({"id": session, "payment_status": "paid", "amount_total": 900, "currency": "usd",
+                          "payment_intent": format!("pi_{number}")});
+        self.event("checkout.session.completed", paid).await;
     }
 
     /// Receives a signed event.
@@ -73,7 +80,12 @@ impl Shop {
     }
 
     async fn refund(&self, cents: u64) {
-        let charge = json!({"amount": 900, "amount_refunded": cents, "currency": "usd", "payment_intent": "pi_1"});
+        self.refund_of(1, cents).await;
+    }
+
+    async fn refund_of(&self, number: u32, cents: u64) {
+        let payment = format!("pi_{number}");
+        let charge = json!({"amount": 900, "amount_refunded": cents, "currency": "usd", "payment_intent": payment});
         self.event("charge.refunded", charge).await;
         self.test_service.assert_balanced().await;
     }
@@ -92,10 +104,20 @@ impl Shop {
         self.test_service.account().await.paid
     }
 
-    /// Returns the number of credits that the refunds of the purchase have removed, and the number that is still owed.
+    async fn fail(&self, claim: &Claim) {
+        let failed = self.test_service.service.fail_render(claim, FailureCode::RendererCrash, "it crashed").await;
+        failed.unwrap().unwrap();
+        self.test_service.assert_balanced().await;
+    }
+
     async fn refunded_and_owed(&self) -> (u64, u64) {
+        self.refunded_and_owed_of(1).await
+    }
+
+    /// Returns the number of credits that the refunds of a purchase have removed, and the number that is still owed.
+    async fn refunded_and_owed_of(&self, number: u32) -> (u64, u64) {
         let mut conn = self.test_service.service.db().read().await.unwrap();
-        let purchase = purchases::find_by_session(&mut conn, "cs_1").await.unwrap().unwrap();
+        let purchase = purchases::find_by_session(&mut conn, &format!("cs_{number}")).await.unwrap().unwrap();
         (purchase.refunded_credits, purchase.owed_credits)
     }
 }
@@ -129,9 +151,7 @@ async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (30, (120, 380)));
 
     // The render that had begun fails. Of its 480 credits, 100 were the signup bonus.
-    let failed = shop.test_service.service.fail_render(&claim, FailureCode::RendererCrash, "it crashed").await;
-    failed.unwrap().unwrap();
-    shop.test_service.assert_balanced().await;
+    shop.fail(&claim).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (130, (500, 0)));
     let rows = shop.test_service.service.purchases(&shop.test_service.caller, None, None).await.unwrap().data;
     let description = format!("Refund of 500 credits: credits of render {begun}");
@@ -140,11 +160,6 @@ async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
 
 async fn a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part(address: &str) {
     let shop = Box::pin(Shop::open(address)).await;
-    let fail = async |claim| {
-        let failed = shop.test_service.service.fail_render(claim, FailureCode::RendererCrash, "it crashed").await;
-        failed.unwrap().unwrap();
-        shop.test_service.assert_balanced().await;
-    };
     // All 600 credits are spent on renders that workers have claimed.
     shop.order("standard", 120).await;
     let first = shop.test_service.claim_first().await;
@@ -163,12 +178,50 @@ async fn a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_befor
     shop.order("share", 7).await;
     let after = shop.test_service.claim_first().await;
 
-    fail(&after).await;
+    shop.fail(&after).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (7, (0, 260)), "ordered after both refunds");
-    fail(&between).await;
+    shop.fail(&between).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (27, (10, 250)), "only the second refund takes");
-    fail(&first).await;
+    shop.fail(&first).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (257, (260, 0)), "the rest of the first refund");
+}
+
+async fn the_credits_of_one_render_pay_what_is_owed_for_two_refunds(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    let mut claims = Vec::new();
+    for secs in [74, 76] {
+        shop.order("standard", secs).await;
+        claims.push(shop.test_service.claim_first().await);
+    }
+    assert_eq!(shop.paid().await, 0);
+    for (cents, owed) in [(450, 250), (900, 500)] {
+        shop.refund(cents).await;
+        assert_eq!(shop.refunded_and_owed().await, (0, owed));
+    }
+    shop.fail(&claims[0]).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (296, 204)));
+    shop.fail(&claims[1]).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (100, (500, 0)));
+}
+
+async fn the_credits_of_a_render_pay_what_is_owed_for_the_earlier_purchase_first(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    shop.test_service.grant(Pool::Paid, -100).await;
+    shop.buy(2).await;
+    let mut claims = Vec::new();
+    for secs in [120, 119, 11] {
+        shop.order("standard", secs).await;
+        claims.push(shop.test_service.claim_first().await);
+    }
+    for number in [1, 2] {
+        shop.refund_of(number, 900).await;
+        assert_eq!((shop.paid().await, shop.refunded_and_owed_of(number).await), (0, (0, 500)));
+    }
+    for (claim, first, second) in [(0, (480, 20), (0, 500)), (2, (500, 0), (24, 476)), (1, (500, 0), (500, 0))] {
+        shop.fail(&claims[claim]).await;
+        assert_eq!((shop.refunded_and_owed_of(1).await, shop.refunded_and_owed_of(2).await), (first, second));
+        assert_eq!(shop.paid().await, 0);
+    }
 }
 
 async fn a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits(address: &str) {
@@ -211,6 +264,8 @@ mod both {
     on_both_databases! {
         a_refund_cancels_queued_renders_as_far_as_needed
         a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part
+        the_credits_of_one_render_pay_what_is_owed_for_two_refunds
+        the_credits_of_a_render_pay_what_is_owed_for_the_earlier_purchase_first
         a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits
         a_refund_of_credits_for_hundreds_of_renders_is_booked
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plinth_db::{Db, DbOptions, TimeLimits, ledger};
 use plinth_fence::FenceOptions;
-use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey};
 use plinth_service::admin::{Actor, Grant};
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::models::{Upload, Uploaded};
@@ -170,15 +170,24 @@ pub(crate) async fn key(
     workspace: Option<&WorkspaceId>,
     scopes: Vec<Scope>,
 ) -> String {
-    let new = NewKey {
+    let new = NewKey { workspace_id: workspace.cloned(), scopes, ..new_key(account) };
+    service.create_key(new).await.unwrap().token
+}
+
+/// Returns a key to create for an account: for its personal workspace, with both scopes, and without an end.
+pub(crate) fn new_key(account: &AccountId) -> NewKey {
+    NewKey {
         account_id: account.clone(),
-        workspace_id: workspace.cloned(),
+        workspace_id: None,
         name: "test".to_owned(),
-        scopes,
+        scopes: vec![Scope::Read, Scope::Render],
         expires_in_secs: None,
         has_legacy_prefix: false,
-    };
-    service.create_key(new).await.unwrap().token
+    }
+}
+
+pub(crate) fn client(address: &str) -> ClientAddress {
+    ClientAddress { address: address.parse().unwrap(), is_shared: false }
 }
 
 pub(crate) async fn upload(

@@ -123,4 +123,19 @@ mod tests {
         let Event::Expired(session) = Event::parse(body).unwrap() else { panic!("another event") };
         assert_eq!((session.purchase(), session.payment(), session.is_paid()), (None, None, false));
     }
+
+    #[test]
+    fn a_payment_is_named_by_its_identifier_or_contained_as_an_object() {
+        for payment in [serde_json::json!("pi_1"), serde_json::json!({"id": "pi_1", "object": "payment_intent"})] {
+            let body = serde_json::json!({"type": "checkout.session.completed", "data": {"object": {
+                "id": "cs_1", "metadata": {"plinth_purchase": "k3Jd92LmQx7a"}, "payment_intent": payment,
+                "payment_status": "paid",
+            }}});
+            let Event::Completed(session) = Event::parse(body.to_string().as_bytes()).unwrap() else {
+                panic!("another event")
+            };
+            let found = (session.purchase(), session.payment(), session.is_paid());
+            assert_eq!(found, (Some("k3Jd92LmQx7a"), Some("pi_1"), true));
+        }
+    }
 }

@@ -28,3 +28,25 @@ impl std::fmt::Debug for StripeOptions {
         f.debug_struct("StripeOptions").field("url", &self.url.as_str()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(secret_key: &str) -> StripeOptions {
+        let url = StripeOptions::URL.parse().unwrap();
+        StripeOptions { secret_key: secret_key.to_owned(), webhook_secrets: vec!["whsec_hidden".to_owned()], url }
+    }
+
+    #[test]
+    fn test_keys_are_recognized() {
+        for (key, is_test) in [("sk_test_1", true), ("rk_test_1", true), ("sk_live_1", false), ("rk_live_1", false)] {
+            assert_eq!(options(key).is_test(), is_test, "{key}");
+        }
+    }
+
+    #[test]
+    fn logs_show_no_secret() {
+        assert_eq!(format!("{:?}", options("sk_test_1")), r#"StripeOptions { url: "https://api.stripe.com/", .. }"#);
+    }
+}
