@@ -84,7 +84,7 @@ async fn expired_invitations_are_deleted(address: &str) {
     let team = service.create_team(caller, "Team").await.unwrap();
     service.invite(caller, team.as_str(), Role::Viewer, "", "").await.unwrap();
     test_service.wait_ms(limits::INVITATION_SECS * 1000 - 1);
-    // PostgreSQL also stored that the invitation was counted.
+    // On PostgreSQL, this cleanup deletes the counter of the rate limit for invitations.
     service.clean_up().await.unwrap();
     assert_eq!(service.clean_up().await.unwrap().rows, 0);
     test_service.wait_ms(1);

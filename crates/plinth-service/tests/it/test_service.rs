@@ -174,7 +174,7 @@ pub(crate) async fn key(
     service.create_key(new).await.unwrap().token
 }
 
-/// Returns a key to create for an account: for its personal workspace, with both scopes, and without an end.
+/// Returns the data of a new key of an account: for its personal workspace, with both scopes, and without an expiry.
 pub(crate) fn new_key(account: &AccountId) -> NewKey {
     NewKey {
         account_id: account.clone(),
