@@ -326,7 +326,10 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
         service.sign_in_with_password(client("192.0.2.1"), email, password.to_owned(), "").await
     };
     let secret = attempt("Grace@example.org", "a long one").await.unwrap();
-    assert_eq!(service.session(&secret).await.unwrap().unwrap().caller.email, "grace@example.org");
+    let signed_in = service.session(&secret).await.unwrap().unwrap().caller;
+    assert_eq!(signed_in.email, "grace@example.org");
+    assert!(service.has_password(&signed_in).await.unwrap());
+    assert!(!service.has_password(&test_service.caller).await.unwrap());
     assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
     assert_eq!(
         code(attempt(EMAIL, "").await),

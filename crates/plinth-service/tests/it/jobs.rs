@@ -36,6 +36,12 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
         service.claim_packaging("worker").await.unwrap().is_none(),
         "packaging cannot be claimed before the video is done"
     );
+    let counted = async || {
+        let now = test_service.time.load(Ordering::SeqCst);
+        let counted = outcomes::list(&mut service.db().read().await.unwrap(), now).await.unwrap();
+        counted.iter().map(|one| (one.outcome, one.hour)).collect::<Vec<_>>()
+    };
+    assert_eq!(counted().await, []);
     service.finish_render(&claim, &some_files(), &["no mesh 'x'".to_owned()]).await.unwrap().unwrap();
     let done = status().await;
     assert_eq!((done.status, done.file_size), (RenderStatus::Done, Some(3)));
@@ -50,10 +56,7 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
     let ready = status().await;
     assert!(ready.hls_ready && ready.updated_at > done.updated_at);
     assert_eq!(service.finish_packaging(&packaging, 1000).await.unwrap(), Err(LeaseLost));
-    let now = test_service.time.load(Ordering::SeqCst);
-    let counted = outcomes::list(&mut service.db().read().await.unwrap(), now).await.unwrap();
-    let counted: Vec<_> = counted.iter().map(|one| (one.outcome, one.hour)).collect();
-    assert_eq!(counted, [(Outcome::Done, 1), (Outcome::Packaged, 1)]);
+    assert_eq!(counted().await, [(Outcome::Done, 1), (Outcome::Packaged, 1)]);
 }
 
 async fn a_worker_claims_free_previews_only_if_it_takes_their_class(address: &str) {

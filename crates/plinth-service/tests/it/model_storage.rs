@@ -300,7 +300,8 @@ async fn a_team_is_not_accepted_while_another_request_of_the_account_changes_som
         changing.await.unwrap();
     });
     is_locked.await.unwrap();
-    assert_eq!(code(service.accept_invitation(&grace, &secret).await), ErrorCode::RateLimited);
+    let busy = service.accept_invitation(&grace, &secret).await.unwrap_err();
+    assert_eq!((busy.code, busy.retry_after_secs), (ErrorCode::RateLimited, Some(1)));
     end.send(()).unwrap();
     other.await.unwrap();
     service.accept_invitation(&grace, &secret).await.unwrap();

@@ -93,6 +93,27 @@ async fn slots_that_become_free_at_the_same_moment_take_work_of_different_accoun
     assert_ne!(packaged[0], packaged[1]);
 }
 
+async fn packaging_uses_little_of_the_share_of_an_account(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    for name in ["a", "b"] {
+        tenant(&test_service, name, 3).await;
+    }
+    let finish = async |claim: &Claim| {
+        service.poster_stored(claim).await.unwrap().unwrap();
+        service.finish_render(claim, &some_files(), &[]).await.unwrap().unwrap();
+    };
+    let first = claim(&test_service).await.unwrap();
+    finish(&first).await;
+    let packaging = service.claim_packaging("w").await.unwrap().unwrap();
+    service.finish_packaging(&packaging, 1000).await.unwrap().unwrap();
+    let second = claim(&test_service).await.unwrap();
+    assert_ne!(second.render.payer_id, first.render.payer_id);
+    test_service.wait_ms(59_000);
+    finish(&second).await;
+    assert_eq!(claim(&test_service).await.unwrap().render.payer_id, first.render.payer_id);
+}
+
 /// Two slots process the 10 000 queued renders of one account. Fifty times, another account creates a single render.
 /// The next slot that becomes free claims this render.
 async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
@@ -274,6 +295,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         slots_that_become_free_at_the_same_moment_take_work_of_different_accounts
+        packaging_uses_little_of_the_share_of_an_account
         an_account_with_one_render_is_not_delayed_by_one_with_many
         a_single_render_starts_in_the_next_free_slot
         waiting_accounts_get_equal_worker_time

@@ -224,6 +224,29 @@ async fn the_credits_of_a_render_pay_what_is_owed_for_the_earlier_purchase_first
     }
 }
 
+async fn what_a_refund_has_taken_is_not_taken_again(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    for secs in [74, 76] {
+        shop.order("standard", secs).await;
+        shop.test_service.claim_first().await;
+    }
+    shop.refund(450).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
+    // Two renders are ordered between the refunds, so only the second refund takes their credits. It owes 100.
+    let mut claims = Vec::new();
+    for secs in [30_u32, 100] {
+        shop.test_service.grant(Pool::Paid, i64::from(secs)).await;
+        shop.order("share", secs).await;
+        claims.push(shop.test_service.claim_first().await);
+    }
+    shop.test_service.wait_ms(1000);
+    shop.refund(630).await;
+    for (claim, paid, refunded, owed) in [(0, 0, 30, 320), (1, 30, 100, 250)] {
+        shop.fail(&claims[claim]).await;
+        assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (paid, (refunded, owed)));
+    }
+}
+
 async fn a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits(address: &str) {
     let shop = Box::pin(Shop::open(address)).await;
     shop.test_service.grant(Pool::Paid, -100).await;
@@ -266,6 +289,7 @@ mod both {
         a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part
         the_credits_of_one_render_pay_what_is_owed_for_two_refunds
         the_credits_of_a_render_pay_what_is_owed_for_the_earlier_purchase_first
+        what_a_refund_has_taken_is_not_taken_again
         a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits
         a_refund_of_credits_for_hundreds_of_renders_is_booked
     }

@@ -64,15 +64,19 @@ async fn a_render_that_the_free_pool_pays_is_marked(address: &str) {
     let test_service = TestService::new(address).await;
     let model = test_service.model("chair").await;
     test_service.grant(Pool::Free, 30).await;
-    let order = async |length: u32| test_service.render(&model, json!({"length": length}), None).await.unwrap().id;
-    let paid = order(1).await;
+    let order = async |settings: Value| test_service.render(&model, settings, None).await.unwrap().id;
+    let of_secs = |length: u32| json!({"length": length});
+    let paid = order(of_secs(1)).await;
+    // The free preview of the model has these settings, too.
+    let like_preview = order(json!({"quality": "share"})).await;
     test_service.grant(Pool::Paid, -test_service.account().await.paid.cast_signed()).await;
     test_service.wait_ms(6_000);
-    let free = [order(1).await, order(2).await];
-    let mut expected = BTreeMap::from([(paid, false)]);
+    let free = [order(of_secs(1)).await, order(of_secs(2)).await];
+    let preview = test_service.upload("chair", None).await.unwrap().result.render_id;
+    let mut expected = BTreeMap::from([(paid, false), (like_preview, false), (preview, true)]);
     expected.extend(free.map(|id| (id, true)));
-    // No two of them have equal frames: the free ones have a watermark, and their lengths differ.
-    for _render in 0..3 {
+    // No two of them have equal frames: some have a watermark, and of these no two have equal settings.
+    while !expected.is_empty() {
         let claims = test_service.service.claim_renders("worker", 16).await.unwrap();
         assert_eq!(claims.len(), 1);
         assert_eq!(expected.remove(&claims[0].render.id), Some(claims[0].is_marked()));
