@@ -224,6 +224,16 @@ async fn the_credits_of_a_render_pay_what_is_owed_for_the_earlier_purchase_first
     }
 }
 
+async fn a_second_refund_cancels_only_renders_whose_credits_it_needs(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    let queued = shop.order("standard", 120).await;
+    assert_eq!(shop.paid().await, 120);
+    for (cents, paid) in [(90, 70), (180, 20)] {
+        shop.refund(cents).await;
+        assert_eq!((shop.paid().await, shop.status(&queued).await), (paid, RenderStatus::Pending));
+    }
+}
+
 async fn what_a_refund_has_taken_is_not_taken_again(address: &str) {
     let shop = Box::pin(Shop::open(address)).await;
     for secs in [74, 76] {
@@ -232,7 +242,8 @@ async fn what_a_refund_has_taken_is_not_taken_again(address: &str) {
     }
     shop.refund(450).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
-    // Two renders are ordered between the refunds, so only the second refund takes their credits. It owes 100.
+    // Two renders are ordered between the refunds, so only the second refund takes their credits. Of its 100
+    // credits, the account still has 20.
     let mut claims = Vec::new();
     for secs in [30_u32, 100] {
         shop.test_service.grant(Pool::Paid, i64::from(secs)).await;
@@ -240,8 +251,10 @@ async fn what_a_refund_has_taken_is_not_taken_again(address: &str) {
         claims.push(shop.test_service.claim_first().await);
     }
     shop.test_service.wait_ms(1000);
+    shop.test_service.grant(Pool::Paid, 20).await;
     shop.refund(630).await;
-    for (claim, paid, refunded, owed) in [(0, 0, 30, 320), (1, 30, 100, 250)] {
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (20, 330)));
+    for (claim, paid, refunded, owed) in [(0, 0, 50, 300), (1, 50, 100, 250)] {
         shop.fail(&claims[claim]).await;
         assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (paid, (refunded, owed)));
     }
@@ -289,6 +302,7 @@ mod both {
         a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part
         the_credits_of_one_render_pay_what_is_owed_for_two_refunds
         the_credits_of_a_render_pay_what_is_owed_for_the_earlier_purchase_first
+        a_second_refund_cancels_only_renders_whose_credits_it_needs
         what_a_refund_has_taken_is_not_taken_again
         a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits
         a_refund_of_credits_for_hundreds_of_renders_is_booked

@@ -254,6 +254,40 @@ async fn refunds_remove_credits_once(served: Served) {
     assert!(page.shows("The balance is low: 0 credits are left"), "{}", page.html);
 }
 
+async fn a_payment_page_with_another_price_is_not_opened(served: Served) {
+    let good =
+        json!({"id": "cs_1", "url": "https://checkout.stripe.com/c/pay", "amount_total": 900, "currency": "usd"});
+    let with = |name: &str, value: Value| {
+        let mut page = good.clone();
+        page[name] = value;
+        page
+    };
+    let bad = [
+        with("amount_total", json!(90)),
+        with("currency", json!("jpy")),
+        with("url", Value::Null),
+        with("url", json!("javascript:alert(1)")),
+    ];
+    let pages = Arc::new(Mutex::new(bad.iter().cloned().chain([good.clone()]).collect::<Vec<_>>().into_iter()));
+    let stripe = Web::start(move |_visit| {
+        Reply::new("200 OK", "application/json", pages.lock().unwrap().next().unwrap().to_string())
+    });
+    let url = stripe.url("/");
+    let served = served.again(|installation| {
+        installation
+            .set("PLINTH_STRIPE_SECRET_KEY", "sk_test_1")
+            .set("PLINTH_STRIPE_WEBHOOK_SECRET", SECRET)
+            .set("PLINTH_STRIPE_URL", &url)
+    });
+    let mut browser = served.browser(EMAIL).await;
+    for page in &bad {
+        let shown = browser.send("/credits", &[("pack", "small")]).await;
+        assert_eq!(shown.status, 502, "{page}: {}", shown.html);
+        assert!(shown.shows("nothing was charged"), "{page}: {}", shown.html);
+    }
+    assert_eq!(browser.send("/credits", &[("pack", "small")]).await.status, 200);
+}
+
 async fn payments_that_take_days_are_booked_when_they_succeed(served: Served) {
     let mut shop = Shop::open(served).await;
     let [slow, failed, left] = [shop.buy().await, shop.buy().await, shop.buy().await];
@@ -318,5 +352,6 @@ async fn purchases_belong_to_who_pays(served: Served) {
 
 on_both! {
     a_purchase_is_booked_once_by_the_signed_event forged_events_book_nothing refunds_remove_credits_once
-    payments_that_take_days_are_booked_when_they_succeed without_a_key_no_credits_are_sold purchases_belong_to_who_pays
+    a_payment_page_with_another_price_is_not_opened payments_that_take_days_are_booked_when_they_succeed
+    without_a_key_no_credits_are_sold purchases_belong_to_who_pays
 }
