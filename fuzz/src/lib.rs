@@ -1,4 +1,4 @@
-//! Helpers of the fuzz targets: limits, inputs of several parts, and mutations that keep the container of an input
+//! Helpers of the fuzz targets: limits, requests, inputs of several parts, and mutations that keep the container of an input
 //! valid.
 
 use plinth_model::Limits;
@@ -6,10 +6,14 @@ use plinth_model::Limits;
 mod glb;
 mod installation;
 mod parts;
+mod request;
+mod reused;
 
 pub use glb::mutate_glb;
-pub use installation::Installation;
+pub use installation::{Installation, MARKUP};
 pub use parts::{mutate_parts, parts};
+pub use request::request;
+pub use reused::with_installation;
 
 /// A grey PNG of one pixel.
 pub const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
