@@ -2,12 +2,12 @@
 //! build a scene with shots whose cameras are finite.
 #![no_main]
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
+use plinth_fuzz::is_usable;
 use plinth_model::{LoadOptions, Model, load_glb};
-use plinth_scene::{Camera, SceneAssets, SceneError, build_scene};
+use plinth_scene::{SceneAssets, SceneError, build_scene};
 use plinth_spec::pricing::cost;
 use plinth_spec::settings::{Output, ParseOptions, RenderSettings};
 
@@ -15,10 +15,6 @@ static MODEL: LazyLock<Arc<Model>> = LazyLock::new(|| {
     let glb = include_bytes!("../seeds/glb/ffa5138cf972970b.glb");
     Arc::new(load_glb(glb, &LoadOptions::default()).expect("the seed is a model"))
 });
-
-/// The images that settings can name: one image with the ID `a`.
-static IMAGES: LazyLock<BTreeMap<String, Vec<u8>>> =
-    LazyLock::new(|| BTreeMap::from([("a".to_owned(), plinth_fuzz::PIXEL.to_vec())]));
 
 fuzz_target!(|text: &str| {
     let Ok(settings) = RenderSettings::from_text(text, ParseOptions::default()) else { return };
@@ -31,20 +27,10 @@ fuzz_target!(|text: &str| {
     if video.output == Output::Dataset || video.length_secs > 1.0 || settings.background().gradient.is_some() {
         return;
     }
-    let assets = SceneAssets { environment: None, images: &IMAGES };
+    let assets = SceneAssets { environment: None, images: &plinth_fuzz::IMAGES };
     match build_scene(Arc::clone(&MODEL), &settings, assets) {
         Ok(scene) => assert!(!scene.shots.is_empty() && scene.shots.iter().all(|shot| is_usable(&shot.camera))),
         Err(SceneError::NoSuchAsset { .. }) => {}
         Err(error) => panic!("{error}"),
     }
 });
-
-fn is_usable(camera: &Camera) -> bool {
-    camera.view_from_world.is_finite()
-        && camera.position.is_finite()
-        && camera.principal_point.is_finite()
-        && 0.0 < camera.near
-        && camera.near < camera.far
-        && camera.far.is_finite()
-        && (0.0..std::f32::consts::PI).contains(&camera.fov_y)
-}

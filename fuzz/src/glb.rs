@@ -1,6 +1,7 @@
 //! Mutations that keep the container of a GLB valid.
 
-use crate::mutate_part;
+use crate::parts::joined;
+use crate::{mutate_part, parts};
 
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
@@ -23,6 +24,31 @@ pub fn mutate_glb(
     let Some(target) = data.get_mut(..glb.len()) else { return size };
     target.copy_from_slice(&glb);
     glb.len()
+}
+
+/// Mutates an input of two parts, settings and a GLB. The container of the GLB stays valid, as in [`mutate_glb`].
+pub fn mutate_settings_and_glb(
+    data: &mut [u8],
+    size: usize,
+    max_size: usize,
+    seed: u32,
+    mutate: fn(&mut [u8], usize, usize) -> usize,
+) -> usize {
+    let [settings, glb] = parts::<2>(&data[..size]);
+    let (mut settings, mut glb) = (settings.to_vec(), glb.to_vec());
+    let room = max_size.saturating_sub(joined(&[&settings, &glb]).len());
+    if seed % 4 == 0 {
+        mutate_part(&mut settings, room, mutate);
+    } else {
+        let old = glb.len();
+        glb.resize(old + room, 0);
+        let changed = mutate_glb(&mut glb, old, old + room, seed / 4, mutate);
+        glb.truncate(changed);
+    }
+    let input = joined(&[&settings, &glb]);
+    let Some(target) = data.get_mut(..input.len()) else { return size };
+    target.copy_from_slice(&input);
+    input.len()
 }
 
 fn chunks(glb: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -15,6 +15,16 @@ pub fn parts<const N: usize>(mut data: &[u8]) -> [&[u8]; N] {
     })
 }
 
+/// Joins parts to an input.
+pub(crate) fn joined(parts: &[&[u8]]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in parts {
+        out.extend((part.len() as u32).to_le_bytes());
+        out.extend_from_slice(part);
+    }
+    out
+}
+
 /// Mutates one part and adjusts its length.
 pub fn mutate_parts<const N: usize>(
     data: &mut [u8],
@@ -27,11 +37,7 @@ pub fn mutate_parts<const N: usize>(
     let used = parts.iter().map(|part| LENGTH_BYTES + part.len()).sum();
     let room = max_size.saturating_sub(used);
     mutate_part(&mut parts[seed as usize % N], room, mutate);
-    let mut out = Vec::new();
-    for part in parts {
-        out.extend((part.len() as u32).to_le_bytes());
-        out.extend(part);
-    }
+    let out = joined(&parts.each_ref().map(Vec::as_slice));
     let Some(target) = data.get_mut(..out.len()) else { return size };
     target.copy_from_slice(&out);
     out.len()

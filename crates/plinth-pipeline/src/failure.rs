@@ -57,7 +57,8 @@ impl From<MediaError> for JobError {
 /// Returns the failure code of an error.
 pub fn failure_code(error: &JobError) -> FailureCode {
     match error {
-        JobError::Model(_) | JobError::Scene(SceneError::NothingVisible | SceneError::NoCameraFacesTheModel) => {
+        JobError::Model(_)
+        | JobError::Scene(SceneError::NothingVisible | SceneError::TooFarAway | SceneError::NoCameraFacesTheModel) => {
             FailureCode::RendererError
         }
         JobError::Scene(SceneError::NoSuchAsset { .. }) => FailureCode::OverlayMissing,

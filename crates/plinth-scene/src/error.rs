@@ -6,6 +6,9 @@ pub enum SceneError {
     /// The model has no meshes, or its size is not finite.
     #[error("nothing can be drawn: the model has no meshes, or its size is not finite")]
     NothingVisible,
+    /// The animation moves the model so far that it cannot be measured exactly enough.
+    #[error("nothing can be drawn: the animation moves the model too far away from its position without the animation")]
+    TooFarAway,
     #[error("the model is behind every camera; cameras look along their −Z axis, and +Z is up in world space")]
     NoCameraFacesTheModel,
     /// The environment cannot be read.

@@ -11,8 +11,11 @@ use crate::pose::Placed;
 
 /// Length of the largest side of the model in world units.
 const SPAN: f64 = 2.0;
-/// A model that is smaller than this, in the units of its file, is treated as a point.
+/// A model that is smaller than this is treated as a point: its size is not scaled to [`SPAN`].
 const SMALLEST: f64 = 1e-30;
+/// Maximum distance to which an animation can move the model, as a multiple of the model's size. Farther away, the model is
+/// measured with an error of several per cent, because it is measured in single precision.
+const FARTHEST: f64 = 1e6;
 
 /// The placement of a model in world space, and the space that the model occupies.
 pub(crate) struct Placement {
@@ -33,7 +36,7 @@ pub(crate) struct Placement {
 
 impl Placement {
     /// Places a model. `frame_times` are the clip times of the frames.
-    /// Errors: if the model has nothing to draw, or its size is not finite.
+    /// Errors: if the model has nothing to draw, or its size is not finite, or its animation moves it too far.
     pub(crate) fn new(
         model: &Model,
         hidden: &[bool],
@@ -48,6 +51,10 @@ impl Placement {
         let motion = Motion::of(&placed, clip, frame_times);
         let (min, max) = motion.bounds(true).ok_or(SceneError::NothingVisible)?;
         let (min, max) = (min.as_dvec3(), max.as_dvec3());
+        let size = (max - min).max_element().max(1.0);
+        if ((min + max) * 0.5).abs().max_element() > FARTHEST * size {
+            return Err(SceneError::TooFarAway);
+        }
         let centered_from_measured =
             DMat4::from_quat(turn(pose)) * upright_from_measured((min, max), DVec3::from(pose.scale()));
         let translation = DVec3::from(pose.translate());
@@ -120,7 +127,7 @@ impl Placement {
 /// three stretch factors matters, because the scaling to 2 units cancels a uniform scale.
 fn upright_from_measured((min, max): (DVec3, DVec3), stretch: DVec3) -> DMat4 {
     let largest = ((max - min) * stretch.abs()).max_element();
-    let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
+    let fit = if largest > SMALLEST { SPAN / largest } else { 1.0 };
     DMat4::from_scale(stretch * fit) * DMat4::from_translation(-(min + max) * 0.5)
 }
 

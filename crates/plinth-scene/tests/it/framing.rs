@@ -40,6 +40,7 @@ fn odd_models() -> Vec<(&'static str, Model)> {
         ("huge", cuboid([0.0; 3], [1e9, 2e9, 1e9])),
         ("far away", moved(cuboid([-0.5; 3], [0.5, 0.7, 0.5]), 1.0, [1000.0, 250.0, -4000.0])),
         ("one point", model_of(vec![primitive(vec![[3.0, 4.0, 5.0]; 4])])),
+        ("almost one point", cuboid([-3e-39; 3], [3e-39; 3])),
         ("arm", arm()),
         ("morphing", morphing()),
         ("sliding", sliding(cuboid([-0.2; 3], [0.2; 3]), -5.0, 3.0, 1.7)),
@@ -72,7 +73,7 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
                 assert!(outermost < 0.9, "{name} {json}: {outermost}");
                 // The effect `zoom-orbit` starts farther away, and is close only at the end of the motion.
                 let least = if motion["effect"] == "zoom-orbit" { 0.5 } else { 0.8 };
-                assert!(name == "one point" || outermost > least, "{name} {json} is small: {outermost}");
+                assert!(name.ends_with("one point") || outermost > least, "{name} {json} is small: {outermost}");
             }
         }
     }
@@ -186,6 +187,16 @@ fn a_model_without_triangles_is_framed() {
     model.meshes[0].primitives[0].indices.clear();
     let empty = scene(model, &json!({}));
     assert!((empty.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", empty.bounds);
+}
+
+#[test]
+fn animations_that_move_the_model_too_far_to_measure_it_are_rejected() {
+    let built = |distance: f32| {
+        let model = sliding(cuboid([-1.0; 3], [1.0; 3]), distance, distance, 1.0);
+        build_scene(model.into(), &settings(&json!({"animation": "*"})), None)
+    };
+    assert!((built(1e5).unwrap().bounds.1 - Vec3::ONE).length() < 0.1);
+    assert_eq!(built(4e21).unwrap_err(), SceneError::TooFarAway);
 }
 
 #[test]
