@@ -40,7 +40,7 @@ fn odd_models() -> Vec<(&'static str, Model)> {
         ("huge", cuboid([0.0; 3], [1e9, 2e9, 1e9])),
         ("far away", moved(cuboid([-0.5; 3], [0.5, 0.7, 0.5]), 1.0, [1000.0, 250.0, -4000.0])),
         ("one point", model_of(vec![primitive(vec![[3.0, 4.0, 5.0]; 4])])),
-        ("almost one point", cuboid([-3e-39; 3], [3e-39; 3])),
+        ("almost one point", cuboid([-3e-42; 3], [3e-42; 3])),
         ("arm", arm()),
         ("morphing", morphing()),
         ("sliding", sliding(cuboid([-0.2; 3], [0.2; 3]), -5.0, 3.0, 1.7)),
