@@ -1,7 +1,7 @@
 //! Parses the JSON bodies of requests. The number of JSON values in a body must never be underestimated.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use plinth_spec::wire::{
     CheckHash, CreateBatch, CreateRender, CreateUploadUrl, FinalizeUpload, IngestModel, QuoteRequest, ResolveOverlay,
     UpdateModel, count_json_values,
@@ -36,3 +36,7 @@ fn values(value: &Value) -> usize {
         _ => 1,
     }
 }
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    plinth_fuzz::mutate_json_input(data, size, max_size, seed, fuzzer_mutate)
+});

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use plinth_fuzz::is_usable;
 use plinth_model::{LoadOptions, Model, load_glb};
 use plinth_scene::{SceneAssets, SceneError, build_scene};
@@ -33,4 +33,8 @@ fuzz_target!(|text: &str| {
         Err(SceneError::NoSuchAsset { .. }) => {}
         Err(error) => panic!("{error}"),
     }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    plinth_fuzz::mutate_json_input(data, size, max_size, seed, fuzzer_mutate)
 });

@@ -1,13 +1,14 @@
 //! Mutations that keep the container of a GLB valid.
 
+use crate::json::{mutate_json, mutate_json_input};
 use crate::parts::joined;
 use crate::{mutate_part, parts};
 
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// Mutates the JSON chunk or the binary chunk of a GLB, and adjusts the lengths in its headers. Arbitrary mutations
-/// hardly ever pass the checks of the container, so only every eighth mutation is arbitrary.
+/// Mutates the JSON chunk or the binary chunk of a GLB, and adjusts the lengths in its headers. Most mutations of the JSON keep its
+/// syntax valid. Arbitrary mutations hardly ever pass the checks of the container, so only every sixteenth is arbitrary.
 pub fn mutate_glb(
     data: &mut [u8],
     size: usize,
@@ -16,10 +17,17 @@ pub fn mutate_glb(
     mutate: fn(&mut [u8], usize, usize) -> usize,
 ) -> usize {
     let whole = data.get(..size).and_then(chunks).map(|(json, bin)| (json.to_vec(), bin.to_vec()));
-    let Some((mut json, mut bin)) = whole.filter(|_| seed % 8 != 0) else { return mutate(data, size, max_size) };
+    let Some((mut json, mut bin)) = whole.filter(|_| seed % 16 != 0) else { return mutate(data, size, max_size) };
     let frame = HEADER + 2 * CHUNK_HEADER + 6;
     let room = max_size.saturating_sub(frame + json.len() + bin.len());
-    mutate_part(if seed % 8 < 5 { &mut json } else { &mut bin }, room, mutate);
+    match seed % 16 {
+        1..=3 => mutate_part(&mut json, room, mutate),
+        4..=10 => match mutate_json(&json, seed / 16) {
+            Some(changed) if changed.len() <= json.len() + room => json = changed,
+            _ => mutate_part(&mut json, room, mutate),
+        },
+        _ => mutate_part(&mut bin, room, mutate),
+    }
     let glb = glb(&json, &bin);
     let Some(target) = data.get_mut(..glb.len()) else { return size };
     target.copy_from_slice(&glb);
@@ -38,7 +46,10 @@ pub fn mutate_settings_and_glb(
     let (mut settings, mut glb) = (settings.to_vec(), glb.to_vec());
     let room = max_size.saturating_sub(joined(&[&settings, &glb]).len());
     if seed % 4 == 0 {
-        mutate_part(&mut settings, room, mutate);
+        let old = settings.len();
+        settings.resize(old + room, 0);
+        let changed = mutate_json_input(&mut settings, old, old + room, seed / 4, mutate);
+        settings.truncate(changed);
     } else {
         let old = glb.len();
         glb.resize(old + room, 0);

@@ -9,12 +9,14 @@ use plinth_scene::Camera;
 
 mod glb;
 mod installation;
+mod json;
 mod parts;
 mod request;
 mod reused;
 
 pub use glb::{mutate_glb, mutate_settings_and_glb};
 pub use installation::{Installation, MARKUP};
+pub use json::mutate_json_input;
 pub use parts::{mutate_parts, parts};
 pub use request::request;
 pub use reused::with_installation;

@@ -1,0 +1,112 @@
+//! Mutations of JSON that keep its syntax valid.
+
+use serde_json::{Number, Value};
+
+/// Numbers at which readers of models change their behaviour.
+const NUMBERS: [f64; 12] = [0.0, 1.0, -1.0, 2.0, 3.0, 4.0, 0.5, 255.0, 65536.0, 4294967295.0, 1e-40, 3e38];
+
+/// Mutates an input that is a JSON text. The syntax stays valid in half of the mutations.
+pub fn mutate_json_input(
+    data: &mut [u8],
+    size: usize,
+    max_size: usize,
+    seed: u32,
+    mutate: fn(&mut [u8], usize, usize) -> usize,
+) -> usize {
+    let changed = if seed % 2 == 0 { mutate_json(&data[..size], seed / 2) } else { None };
+    match changed.filter(|changed| changed.len() <= max_size.min(data.len())) {
+        Some(changed) => {
+            data[..changed.len()].copy_from_slice(&changed);
+            changed.len()
+        }
+        None => mutate(data, size, max_size),
+    }
+}
+
+/// Changes one value of a JSON text: a number, a text, an entry of a list, or a field of an object. Returns `None` if the text is no
+/// JSON.
+pub(crate) fn mutate_json(text: &[u8], seed: u32) -> Option<Vec<u8>> {
+    let mut value: Value = serde_json::from_slice(text).ok()?;
+    let mut random = Random(seed | 1);
+    let all = count(&value);
+    let other = nth(&mut value.clone(), &mut random.below(all))?.clone();
+    let changed = nth(&mut value, &mut random.below(all))?;
+    change(changed, other, &mut random);
+    serde_json::to_vec(&value).ok()
+}
+
+/// A generator of random numbers (Marsaglia 2003, "Xorshift RNGs").
+struct Random(u32);
+
+impl Random {
+    /// Returns a number from 0 to `end` − 1.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 as usize % end.max(1)
+    }
+}
+
+/// Returns the number of values in a value, including itself.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(entries) => entries.iter().map(count).sum(),
+        Value::Object(fields) => fields.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// Returns the value with a number, counted from `value` on, whose number is 0. Subtracts from `left` the values that come before it.
+fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
+    if *left == 0 {
+        return Some(value);
+    }
+    *left -= 1;
+    match value {
+        Value::Array(entries) => entries.iter_mut().find_map(|entry| nth(entry, left)),
+        Value::Object(fields) => fields.values_mut().find_map(|field| nth(field, left)),
+        _ => None,
+    }
+}
+
+/// Changes a value. `other` is a value of the same text.
+fn change(value: &mut Value, other: Value, random: &mut Random) {
+    let kind = random.below(6);
+    match value {
+        _ if kind == 0 => *value = other,
+        Value::Number(number) if kind < 4 => {
+            let step = [-1.0, 1.0, 2.0][kind - 1];
+            *number = number_of(number.as_f64().unwrap_or_default() + step).unwrap_or_else(|| Number::from(0));
+        }
+        Value::Number(number) => {
+            *number = number_of(NUMBERS[random.below(NUMBERS.len())]).unwrap_or_else(|| Number::from(0))
+        }
+        Value::Bool(is_set) => *is_set = !*is_set,
+        Value::Array(entries) if entries.is_empty() => entries.push(other),
+        Value::Array(entries) => {
+            let place = random.below(entries.len());
+            match kind {
+                1 => drop(entries.remove(place)),
+                2 => entries.push(entries[place].clone()),
+                3 => entries.push(other),
+                4 => entries.reverse(),
+                _ => entries[place] = other,
+            }
+        }
+        Value::Object(fields) => {
+            let Some(key) = fields.keys().nth(random.below(fields.len())).cloned() else { return };
+            if kind < 3 {
+                fields.remove(&key);
+            } else {
+                fields.insert(key, other);
+            }
+        }
+        Value::Null | Value::String(_) => *value = other,
+    }
+}
+
+/// Converts a number to JSON. Whole numbers have no decimal point, because readers expect integers.
+fn number_of(value: f64) -> Option<Number> {
+    if value.fract() == 0.0 && value.abs() < 1e15 { Some(Number::from(value as i64)) } else { Number::from_f64(value) }
+}
