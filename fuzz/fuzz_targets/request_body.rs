@@ -38,5 +38,6 @@ fn values(value: &Value) -> usize {
 }
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    plinth_fuzz::mutate_json_input(data, size, max_size, seed, fuzzer_mutate)
+    let changed = plinth_fuzz::mutate_json(&data[..size], max_size, seed, fuzzer_mutate);
+    plinth_fuzz::replace(data, size, &changed)
 });

@@ -51,5 +51,6 @@ fn is_complete(model: &Model, node: usize, primitive: usize, vertices: usize) ->
 }
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    plinth_fuzz::mutate_settings_and_glb(data, size, max_size, seed, fuzzer_mutate)
+    let changed = plinth_fuzz::mutate_settings_and_glb(&data[..size], max_size, seed, fuzzer_mutate);
+    plinth_fuzz::replace(data, size, &changed)
 });

@@ -36,5 +36,6 @@ fuzz_target!(|text: &str| {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    plinth_fuzz::mutate_json_input(data, size, max_size, seed, fuzzer_mutate)
+    let changed = plinth_fuzz::mutate_json(&data[..size], max_size, seed, fuzzer_mutate);
+    plinth_fuzz::replace(data, size, &changed)
 });

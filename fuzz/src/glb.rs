@@ -1,65 +1,37 @@
 //! Mutations that keep the container of a GLB valid.
 
-use crate::json::{mutate_json, mutate_json_input};
-use crate::parts::joined;
-use crate::{mutate_part, parts};
+use crate::json::mutate_json;
+use crate::mutation::{MutateBytes, mutated};
+use crate::parts::{joined, parts};
 
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
 /// Mutates the JSON chunk or the binary chunk of a GLB, and adjusts the lengths in its headers. Most mutations of the JSON keep its
-/// syntax valid. Arbitrary mutations hardly ever pass the checks of the container, so only every sixteenth is arbitrary.
-pub fn mutate_glb(
-    data: &mut [u8],
-    size: usize,
-    max_size: usize,
-    seed: u32,
-    mutate: fn(&mut [u8], usize, usize) -> usize,
-) -> usize {
-    let whole = data.get(..size).and_then(chunks).map(|(json, bin)| (json.to_vec(), bin.to_vec()));
-    let Some((mut json, mut bin)) = whole.filter(|_| seed % 16 != 0) else { return mutate(data, size, max_size) };
+/// syntax valid. Arbitrary mutations hardly ever pass the checks of the container, so only every sixteenth is arbitrary. The
+/// result has at most `max_size` bytes.
+pub fn mutate_glb(input: &[u8], max_size: usize, seed: u32, mutate: MutateBytes) -> Vec<u8> {
+    let Some((json, bin)) = chunks(input).filter(|_chunks| seed % 16 != 0) else {
+        return mutated(input, max_size, mutate);
+    };
     let frame = HEADER + 2 * CHUNK_HEADER + 6;
     let room = max_size.saturating_sub(frame + json.len() + bin.len());
-    match seed % 16 {
-        1..=3 => mutate_part(&mut json, room, mutate),
-        4..=10 => match mutate_json(&json, seed / 16) {
-            Some(changed) if changed.len() <= json.len() + room => json = changed,
-            _ => mutate_part(&mut json, room, mutate),
-        },
-        _ => mutate_part(&mut bin, room, mutate),
+    if seed % 16 < 10 {
+        glb(&mutate_json(json, json.len() + room, seed / 16, mutate), bin)
+    } else {
+        glb(json, &mutated(bin, bin.len() + room, mutate))
     }
-    let glb = glb(&json, &bin);
-    let Some(target) = data.get_mut(..glb.len()) else { return size };
-    target.copy_from_slice(&glb);
-    glb.len()
 }
 
-/// Mutates an input of two parts, settings and a GLB. The container of the GLB stays valid, as in [`mutate_glb`].
-pub fn mutate_settings_and_glb(
-    data: &mut [u8],
-    size: usize,
-    max_size: usize,
-    seed: u32,
-    mutate: fn(&mut [u8], usize, usize) -> usize,
-) -> usize {
-    let [settings, glb] = parts::<2>(&data[..size]);
-    let (mut settings, mut glb) = (settings.to_vec(), glb.to_vec());
-    let room = max_size.saturating_sub(joined(&[&settings, &glb]).len());
+/// Mutates an input of two parts, settings and a GLB. The result has at most `max_size` bytes.
+pub fn mutate_settings_and_glb(input: &[u8], max_size: usize, seed: u32, mutate: MutateBytes) -> Vec<u8> {
+    let [settings, glb] = parts::<2>(input);
+    let room = max_size.saturating_sub(joined(&[settings, glb]).len());
     if seed % 4 == 0 {
-        let old = settings.len();
-        settings.resize(old + room, 0);
-        let changed = mutate_json_input(&mut settings, old, old + room, seed / 4, mutate);
-        settings.truncate(changed);
+        joined(&[&mutate_json(settings, settings.len() + room, seed / 4, mutate), glb])
     } else {
-        let old = glb.len();
-        glb.resize(old + room, 0);
-        let changed = mutate_glb(&mut glb, old, old + room, seed / 4, mutate);
-        glb.truncate(changed);
+        joined(&[settings, &mutate_glb(glb, glb.len() + room, seed / 4, mutate)])
     }
-    let input = joined(&[&settings, &glb]);
-    let Some(target) = data.get_mut(..input.len()) else { return size };
-    target.copy_from_slice(&input);
-    input.len()
 }
 
 fn chunks(glb: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -2,34 +2,25 @@
 
 use serde_json::{Number, Value};
 
+use crate::mutation::{MutateBytes, mutated};
+
 /// Numbers at which readers of models change their behaviour.
 const NUMBERS: [f64; 12] = [0.0, 1.0, -1.0, 2.0, 3.0, 4.0, 0.5, 255.0, 65536.0, 4294967295.0, 1e-40, 3e38];
 
-/// Mutates an input that is a JSON text. The syntax stays valid in half of the mutations.
-pub fn mutate_json_input(
-    data: &mut [u8],
-    size: usize,
-    max_size: usize,
-    seed: u32,
-    mutate: fn(&mut [u8], usize, usize) -> usize,
-) -> usize {
-    let changed = if seed % 2 == 0 { mutate_json(&data[..size], seed / 2) } else { None };
-    match changed.filter(|changed| changed.len() <= max_size.min(data.len())) {
-        Some(changed) => {
-            data[..changed.len()].copy_from_slice(&changed);
-            changed.len()
-        }
-        None => mutate(data, size, max_size),
-    }
+/// Mutates a JSON text. Two thirds of the mutations change one value and keep the syntax valid. The result has at most `max_size`
+/// bytes.
+pub fn mutate_json(text: &[u8], max_size: usize, seed: u32, mutate: MutateBytes) -> Vec<u8> {
+    let changed = if seed % 3 == 0 { None } else { with_changed_value(text, seed / 3) };
+    changed.filter(|changed| changed.len() <= max_size).unwrap_or_else(|| mutated(text, max_size, mutate))
 }
 
-/// Changes one value of a JSON text: a number, a text, an entry of a list, or a field of an object. Returns `None` if the text is no
-/// JSON.
-pub(crate) fn mutate_json(text: &[u8], seed: u32) -> Option<Vec<u8>> {
+/// Changes one value of a JSON text: a number, a text, an entry of a list, or a field of an object. Returns `None` if the text cannot
+/// be parsed.
+fn with_changed_value(text: &[u8], seed: u32) -> Option<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(text).ok()?;
     let mut random = Random(seed | 1);
     let all = count(&value);
-    let other = nth(&mut value.clone(), &mut random.below(all))?.clone();
+    let other = nth(&mut value, &mut random.below(all))?.clone();
     let changed = nth(&mut value, &mut random.below(all))?;
     change(changed, other, &mut random);
     serde_json::to_vec(&value).ok()
@@ -57,7 +48,8 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Returns the value with a number, counted from `value` on, whose number is 0. Subtracts from `left` the values that come before it.
+/// Returns a value inside of `value`, or `value` itself: the one that comes after `left` others. Subtracts the values that it skips
+/// from `left`.
 fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
     if *left == 0 {
         return Some(value);

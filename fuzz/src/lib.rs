@@ -10,16 +10,18 @@ use plinth_scene::Camera;
 mod glb;
 mod installation;
 mod json;
+mod mutation;
 mod parts;
 mod request;
-mod reused;
+mod reused_installation;
 
 pub use glb::{mutate_glb, mutate_settings_and_glb};
 pub use installation::{Installation, MARKUP};
-pub use json::mutate_json_input;
+pub use json::mutate_json;
+pub use mutation::{MutateBytes, replace};
 pub use parts::{mutate_parts, parts};
 pub use request::request;
-pub use reused::with_installation;
+pub use reused_installation::with_installation;
 
 /// A grey PNG of one pixel.
 pub const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
@@ -27,14 +29,6 @@ pub const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08
 /// The images that settings can name: one image with the ID `a`.
 pub static IMAGES: LazyLock<BTreeMap<String, Vec<u8>>> =
     LazyLock::new(|| BTreeMap::from([("a".to_owned(), PIXEL.to_vec())]));
-
-/// Changes a part of an input with libFuzzer's mutation `mutate`. The part may grow by `room` bytes.
-fn mutate_part(part: &mut Vec<u8>, room: usize, mutate: fn(&mut [u8], usize, usize) -> usize) {
-    let old = part.len();
-    part.resize(old + room, 0);
-    let changed = mutate(part, old, old + room);
-    part.truncate(changed);
-}
 
 /// Limits that a valid input reaches within milliseconds, so that the fuzzer reports inputs that are slow or use much
 /// memory.

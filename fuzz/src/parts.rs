@@ -1,7 +1,7 @@
 //! Inputs of several parts, such as the files of an environment. Each part consists of its length (32 bits, little-endian) and
 //! its bytes.
 
-use crate::mutate_part;
+use crate::mutation::{MutateBytes, mutated};
 
 const LENGTH_BYTES: usize = 4;
 
@@ -25,20 +25,11 @@ pub(crate) fn joined(parts: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Mutates one part and adjusts its length.
-pub fn mutate_parts<const N: usize>(
-    data: &mut [u8],
-    size: usize,
-    max_size: usize,
-    seed: u32,
-    mutate: fn(&mut [u8], usize, usize) -> usize,
-) -> usize {
-    let mut parts = parts::<N>(&data[..size]).map(<[u8]>::to_vec);
-    let used = parts.iter().map(|part| LENGTH_BYTES + part.len()).sum();
-    let room = max_size.saturating_sub(used);
-    mutate_part(&mut parts[seed as usize % N], room, mutate);
-    let out = joined(&parts.each_ref().map(Vec::as_slice));
-    let Some(target) = data.get_mut(..out.len()) else { return size };
-    target.copy_from_slice(&out);
-    out.len()
+/// Mutates one part of an input. The result has at most `max_size` bytes.
+pub fn mutate_parts<const N: usize>(input: &[u8], max_size: usize, seed: u32, mutate: MutateBytes) -> Vec<u8> {
+    let mut parts = parts::<N>(input).map(<[u8]>::to_vec);
+    let used: usize = parts.iter().map(|part| LENGTH_BYTES + part.len()).sum();
+    let part = &mut parts[seed as usize % N];
+    *part = mutated(part, part.len() + max_size.saturating_sub(used), mutate);
+    joined(&parts.each_ref().map(Vec::as_slice))
 }
