@@ -139,7 +139,10 @@ impl MediaOutputs {
 /// Checks that the plan is consistent.
 fn check(plan: &MediaPlan) -> Result<(), MediaError> {
     let MediaPlan { width, height, .. } = *plan;
-    if width == 0 || height == 0 || width % 2 == 1 || height % 2 == 1 {
+    let is_still = |file: &OutputFile| matches!(file.declaration().content, Content::Still(_));
+    // The codecs of videos store colour for two by two pixels.
+    let is_even = width % 2 == 0 && height % 2 == 0;
+    if width == 0 || height == 0 || !(is_even || plan.files.keys().all(is_still)) {
         let problem = format!("frames of {width}×{height} cannot be written");
         return Err(MediaError::Frames { problem });
     }

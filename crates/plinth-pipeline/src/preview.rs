@@ -233,13 +233,17 @@ fn resized(background: Background, width: u32, height: u32) -> Result<Background
     Ok(Background::Picture(Arc::new(Image { width, height, pixels, ..Image::default() })))
 }
 
-/// Scales a size down so that its longer side is `longest`. Sizes that are not larger are returned unchanged.
+/// Scales a size down so that its longer side is `longest`. The other side is rounded. Sizes that are not larger are
+/// returned unchanged.
 fn fitted((width, height): (u32, u32), longest: u32) -> (u32, u32) {
     let side = width.max(height);
     if side <= longest {
         return (width, height);
     }
-    let scaled = |side_of: u32| (u64::from(side_of) * u64::from(longest) / u64::from(side)).max(2) as u32;
+    let scaled = |side_of: u32| {
+        let scaled = (u64::from(side_of) * u64::from(longest) + u64::from(side) / 2) / u64::from(side);
+        scaled.max(2) as u32
+    };
     (scaled(width), scaled(height))
 }
 
@@ -252,5 +256,7 @@ mod tests {
         assert_eq!(fitted((1920, 1080), 640), (640, 360));
         assert_eq!(fitted((1080, 1920), 1280), (720, 1280));
         assert_eq!(fitted((540, 540), 1280), (540, 540));
+        assert_eq!(fitted((1920, 1080), 720), (720, 405));
+        assert_eq!(fitted((1920, 1080), 641), (641, 361));
     }
 }

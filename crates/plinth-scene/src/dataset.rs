@@ -142,16 +142,24 @@ pub fn build_dataset<'a>(
 /// Returns the smallest camera distance at which every view shows the whole model.
 fn framing_distance(placement: &Placement, toward: &[DVec3]) -> f64 {
     let tan = (ANGLE as f32 * 0.5).tan() * (1.0 - MARGIN);
-    let needed = toward.iter().map(|d| distance(|v| placement.reach_in_world(v), d.as_vec3(), (tan, tan)));
+    let needed = toward.iter().map(|d| {
+        let axes = (right_of(*d).as_vec3(), d.as_vec3());
+        distance(|v| placement.reach_in_world(v), axes, (tan, tan))
+    });
     f64::from(needed.fold(0.1, f32::max) * placement.room())
 }
 
 /// Returns the camera-to-world transform (+Y up) of a camera that looks at the origin. The camera is in the direction
 /// `toward`, at the distance `radius`.
 fn looking_at_origin(toward: DVec3, radius: f64) -> DMat4 {
-    let right = DVec3::Y.cross(toward).normalize_or(DVec3::X);
+    let right = right_of(toward);
     let up = toward.cross(right);
     DMat4::from_cols(right.extend(0.0), up.extend(0.0), toward.extend(0.0), (toward * radius).extend(1.0))
+}
+
+/// Returns the direction of the right edge of a view from the direction `toward`.
+fn right_of(toward: DVec3) -> DVec3 {
+    DVec3::Y.cross(toward).normalize_or(DVec3::X)
 }
 
 /// Returns the smallest and the largest depth of the model, measured along the axis of a camera.

@@ -171,10 +171,10 @@ fn evenly_spaced(times: &[f32], count: usize) -> Vec<f32> {
 }
 
 /// Returns the smallest distance between the camera and the origin at which the whole model is inside the frame.
-/// `reach` returns the extent of the model in a direction. `toward` is the unit vector from the origin to the camera.
+/// `reach` returns the extent of the model in a direction. `right` and `toward` are unit vectors: the direction of the
+/// picture's right edge, and the direction from the origin to the camera.
 /// `tan_half` are the tangents of half the horizontal and half the vertical field of view, reduced by the margin.
-pub(crate) fn distance(reach: impl Fn(Vec3) -> f32, toward: Vec3, tan_half: (f32, f32)) -> f32 {
-    let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
+pub(crate) fn distance(reach: impl Fn(Vec3) -> f32, (right, toward): (Vec3, Vec3), tan_half: (f32, f32)) -> f32 {
     let up = toward.cross(right);
     // A point is inside the frame if |sideways| / tan ≤ distance − depth, where `depth` is its coordinate along
     // `toward`.
@@ -210,8 +210,8 @@ mod tests {
         let cloud = Cloud::new(points());
         let toward = Vec3::new(0.4, 0.3, 0.8).normalize();
         let (tan_x, tan_y) = (0.5, 0.3);
-        let d = distance(|v| cloud.reach(v, f32::NEG_INFINITY), toward, (tan_x, tan_y));
         let right = Vec3::Y.cross(toward).normalize();
+        let d = distance(|v| cloud.reach(v, f32::NEG_INFINITY), (right, toward), (tan_x, tan_y));
         let up = toward.cross(right);
         let edge = points()
             .iter()

@@ -77,6 +77,12 @@ impl Placement {
         Ok(out)
     }
 
+    /// Returns whether all vertices are at one point in all measured poses. Nothing of such a model can be seen.
+    pub(crate) fn is_point(&self) -> bool {
+        let (min, max) = self.measured_bounds;
+        (max - min).max_element() <= SMALLEST
+    }
+
     /// Returns a transform that stretches the model, centres it and scales it to 2 units. The transform contains
     /// neither the rotation nor the translation of the settings.
     pub(crate) fn upright_from_model(&self, stretch: DVec3) -> DMat4 {

@@ -46,7 +46,8 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
             let (camera, grow) = frame(settings, distance, bounds, index, count);
             let grain = if settings.post().filter == Filter::Grain { index + 1 } else { 0 };
             // Measuring a large model takes long, so the focus is only computed if the settings have depth of field.
-            let focus = if settings.post().depth_of_field() > 0.0 { focus(placement, &camera) } else { camera.near };
+            let has_focus = settings.post().depth_of_field() > 0.0;
+            let focus = if has_focus { focus(placement, &camera, (grow, grow_origin)) } else { camera.near };
             Shot { index, camera, grow, grow_origin, clip_time: *clip_time, focus, grain }
         })
         .collect()
@@ -56,10 +57,12 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
 const FOCUS_DEPTH: f32 = 0.12;
 
 /// Returns the distance along the camera's axis at which the picture is in focus. This distance is near the front of
-/// the model.
-fn focus(placement: &Placement, camera: &Camera) -> f32 {
+/// the model. The model is scaled by the factor `grow` about a point in world space.
+fn focus(placement: &Placement, camera: &Camera, (grow, grow_origin): (f32, Vec3)) -> f32 {
     let back = camera.view_from_world.row(2).truncate();
-    let (front, rear) = (placement.reach(back), -placement.reach(-back));
+    let origin = (grow_origin - placement.translation).dot(back);
+    let scaled = |reach: f32| origin + (reach - origin) * grow;
+    let (front, rear) = (scaled(placement.reach(back)), scaled(-placement.reach(-back)));
     let from_origin = (camera.position - placement.translation).dot(back);
     (from_origin - front + FOCUS_DEPTH * (front - rear)).max(camera.near)
 }
@@ -93,21 +96,23 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
         .map(|i| {
             let index =
                 if angles > 1 { (u64::from(i) * u64::from(count - 1) / u64::from(angles - 1)) as u32 } else { 0 };
-            let toward = toward_camera(settings, index, count).as_vec3();
-            distance(|d| placement.reach(d), toward, (tan_x, tan_y))
+            let (toward, up) = toward_camera(settings, index, count);
+            let axes = (right_of(toward, up).as_vec3(), toward.as_vec3());
+            distance(|d| placement.reach(d), axes, (tan_x, tan_y))
         })
         .reduce(|| LEAST_DISTANCE, f32::max);
     f64::from(framed * placement.room()) / framing_radius(motion.effect)
 }
 
-/// Returns the unit vector from the model to the camera in frame `index`.
-fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
+/// Returns the unit vector from the model to the camera in frame `index`, and the direction that points up in the
+/// picture.
+fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> (DVec3, DVec3) {
     let motion = settings.camera();
     if motion.effect == Effect::Keyframes {
         let pose = path(settings.path(), base_pose(motion, 1.0), settings.video().length_secs, index, count);
-        (pose.position - pose.look_at).normalize_or(DVec3::Z)
+        ((pose.position - pose.look_at).normalize_or(DVec3::Z), pose.up)
     } else {
-        direction(orbit(motion, index, count).azimuth_deg, ELEVATION_DEG)
+        (direction(orbit(motion, index, count).azimuth_deg, ELEVATION_DEG), DVec3::Y)
     }
 }
 
@@ -128,13 +133,19 @@ fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
     DVec3::new(e.cos() * a.sin(), e.sin(), e.cos() * a.cos())
 }
 
+/// Returns the direction of the picture's right edge, for a camera in the direction `back` of what it looks at. The
+/// direction `up` points to the top of the picture as far as possible.
+fn right_of(back: DVec3, up: DVec3) -> DVec3 {
+    let along = back.dot(up);
+    let up = if along.abs() > STRAIGHT_UP { DVec3::NEG_Z * along.signum() } else { up };
+    up.cross(back).normalize()
+}
+
 /// Returns the camera at `position` that looks at `look_at`. The direction `up` points to the top of the picture as far
 /// as possible.
 fn camera_at((position, look_at, up): (DVec3, DVec3, DVec3), fov_deg: f64, bounds: (Vec3, Vec3)) -> Camera {
     let back = (position - look_at).normalize_or(DVec3::Z);
-    let along = back.dot(up);
-    let up = if along.abs() > STRAIGHT_UP { DVec3::NEG_Z * along.signum() } else { up };
-    let right = up.cross(back).normalize();
+    let right = right_of(back, up);
     let up = back.cross(right);
     let world_from_view = Mat4::from_cols(
         right.as_vec3().extend(0.0),

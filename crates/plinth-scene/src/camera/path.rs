@@ -1,6 +1,7 @@
 //! Custom camera paths, given by keyframes, or by a base pose with start and end angles.
 
 use glam::DVec3;
+use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::{BasePose, Keyframe, Path};
 
 use crate::easing::{key, trapezoid};
@@ -29,6 +30,8 @@ pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, co
     } else {
         0.0
     };
+    // A video that is shorter than a frame has one frame. Divided by its length, the seconds could become infinite.
+    let length_secs = length_secs.max(1.0 / f64::from(FRAMES_PER_SECOND));
     let u = trapezoid(linear, path.ease_in_secs / length_secs, path.ease_out_secs / length_secs);
     match path.keyframes.as_slice() {
         [] => by_angles(path, path.camera.unwrap_or(base), u),

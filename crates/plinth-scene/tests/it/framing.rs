@@ -49,7 +49,7 @@ fn odd_models() -> Vec<(&'static str, Model)> {
 
 #[test]
 fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
-    let motions: [Value; 9] = [
+    let motions: [Value; 10] = [
         json!({}),
         json!({"easing": false, "sweepAngle": 95, "rotateY": 40}),
         json!({"effect": "hero-spin"}),
@@ -58,6 +58,7 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
         json!({"effect": "reveal", "scaleFrom": 0.3}),
         json!({"panX": 30, "tiltX": 50, "rollZ": -20, "scaleY": 3, "scaleX": -1}),
         json!({"effect": "keyframes", "startAngle": -60, "endAngle": 60, "startTilt": -10, "endTilt": 60}),
+        json!({"effect": "keyframes", "rotateY": 20, "endAngle": 360, "startTilt": 90, "endTilt": 90, "loop": true}),
         json!({"animation": "*", "animationSpeed": -1.3}),
     ];
     for (name, model) in odd_models() {
@@ -187,6 +188,15 @@ fn a_model_without_triangles_is_framed() {
     model.meshes[0].primitives[0].indices.clear();
     let empty = scene(model, &json!({}));
     assert!((empty.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", empty.bounds);
+}
+
+#[test]
+fn a_model_whose_vertices_are_all_at_one_point_gives_a_warning() {
+    let point = || model_of(vec![primitive(vec![[3.0, 4.0, 5.0]; 4])]);
+    let warnings = |model, settings: &Value| scene(model, settings).warnings;
+    let expected = ["the model has no size: all its vertices are at one point, so the picture is the background"];
+    assert_eq!(warnings(point(), &json!({})), expected);
+    assert_eq!(warnings(together(point(), cuboid([0.0; 3], [0.1; 3])), &json!({})), Vec::<String>::new());
 }
 
 #[test]

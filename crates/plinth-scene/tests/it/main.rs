@@ -10,6 +10,7 @@
 
 mod at_point;
 mod decals;
+mod focus;
 mod framing;
 mod look;
 mod models;

@@ -3,13 +3,15 @@
 use super::frames::is_default;
 use super::groups::{Effect, Output, Path, RenderSettings};
 
-/// Camera settings that have an effect with only one camera motion.
-const OF_ONE_MOTION: [(&str, Effect); 5] = [
-    ("easeOutRatio", Effect::HeroSpin),
-    ("amplitude", Effect::Showcase),
-    ("zoomStart", Effect::ZoomOrbit),
-    ("zoomEnd", Effect::ZoomOrbit),
-    ("scaleFrom", Effect::Reveal),
+/// Camera settings that have an effect with some camera motions only.
+const OF_SOME_MOTIONS: [(&str, &[Effect]); 7] = [
+    ("easing", &[Effect::Turntable, Effect::HeroSpin, Effect::Showcase, Effect::ZoomOrbit, Effect::Reveal]),
+    ("sweepAngle", &[Effect::Turntable, Effect::HeroSpin, Effect::ZoomOrbit, Effect::Reveal]),
+    ("easeOutRatio", &[Effect::HeroSpin]),
+    ("amplitude", &[Effect::Showcase]),
+    ("zoomStart", &[Effect::ZoomOrbit]),
+    ("zoomEnd", &[Effect::ZoomOrbit]),
+    ("scaleFrom", &[Effect::Reveal]),
 ];
 /// Path settings that have an effect together with `keyframes`.
 const OF_KEYFRAMES: [&str; 5] = ["keyframes", "easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
@@ -25,13 +27,11 @@ impl RenderSettings {
             return warnings;
         }
         let effect = self.camera().effect;
-        for (key, motion) in OF_ONE_MOTION {
-            if effect != motion && self.changes(key) {
-                warnings.push(format!(
-                    "{key}: no effect, because effect is {}, not {}",
-                    effect.as_str(),
-                    motion.as_str()
-                ));
+        for (key, motions) in OF_SOME_MOTIONS {
+            if !motions.contains(&effect) && self.changes(key) {
+                let motions: Vec<&str> = motions.iter().map(|motion| motion.as_str()).collect();
+                let motions = motions.join(" or ");
+                warnings.push(format!("{key}: no effect, because effect is {}, not {motions}", effect.as_str()));
             }
         }
         let has_keyframes = !self.path().keyframes.is_empty();
@@ -72,6 +72,12 @@ mod tests {
         let camera = json!({"target": [0, 0, 0], "radius": 4, "theta": 0, "phi": 75, "fov": 35});
         for (settings, warnings) in [
             (json!({"amplitude": 30}), vec!["amplitude: no effect, because effect is turntable, not showcase"]),
+            (
+                json!({"effect": "showcase", "sweepAngle": 90}),
+                vec![
+                    "sweepAngle: no effect, because effect is showcase, not turntable or hero-spin or zoom-orbit or reveal",
+                ],
+            ),
             (json!({"keyframes": [pose]}), vec!["keyframes: no effect, because effect is turntable, not keyframes"]),
             (
                 json!({"effect": "keyframes", "keyframes": [pose], "startAngle": 20, "zoom": 2, "loop": true}),
@@ -104,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_named_settings_exist() {
-        for key in OF_ONE_MOTION.iter().map(|(key, _)| key).chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA) {
+        for key in OF_SOME_MOTIONS.iter().map(|(key, _)| key).chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA) {
             assert!(field(key).is_some(), "{key}");
         }
     }

@@ -53,6 +53,7 @@ async fn a_program_gets_a_frame_with_watermark(served: Served) {
     let later = draw(client, &model, &json!({"renderSettings": settings, "longest": 320, "position": 0.5})).await;
     assert_ne!(later, marked);
     assert_eq!(draw(client, &model, &json!({"draft": true})).await.dimensions(), (640, 360));
+    assert_eq!(draw(client, &model, &json!({"longest": 111})).await.dimensions(), (111, 62), "sides can be odd");
 
     let found = json!({"renderSettings": settings, "x": 0.5, "y": 0.5});
     let found = client.post(&format!("/models/{model}/preview/surfaces"), found).await;
