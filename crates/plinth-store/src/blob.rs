@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _, PutPayload, WriteMultipart};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, Take};
 
 use crate::Result;
 use crate::error::StoreError;
@@ -54,15 +54,18 @@ impl Store {
         Ok(stored)
     }
 
-    /// Stores a file atomically by a multipart upload.
+    /// Stores a file atomically by a multipart upload. Stores at most as many bytes as the file has at the beginning.
     pub async fn put_file(&self, key: &ObjectKey<'_>, file: &FilePath) -> Result<Stored> {
         self.put_file_at(&self.path(key)?, file).await
     }
 
     async fn put_file_at(&self, path: &Path, file: &FilePath) -> Result<Stored> {
         let _place = self.puts.acquire().await.map_err(std::io::Error::other)?;
-        let mut reader = tokio::fs::File::open(file).await?;
-        if reader.metadata().await?.len() <= PART_BYTES as u64 {
+        let reader = tokio::fs::File::open(file).await?;
+        let size = reader.metadata().await?.len();
+        // The file may grow meanwhile, because the process that writes it is not trusted.
+        let mut reader = reader.take(size);
+        if size <= PART_BYTES as u64 {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes).await?;
             return self.put_at(path, bytes.into()).await;
@@ -188,7 +191,7 @@ impl Reopen for Object {
     }
 }
 
-async fn write_parts(reader: &mut tokio::fs::File, writer: &mut WriteMultipart) -> Result<Stored> {
+async fn write_parts(reader: &mut Take<tokio::fs::File>, writer: &mut WriteMultipart) -> Result<Stored> {
     let (mut size, mut crc) = (0, crc32fast::Hasher::new());
     let mut piece = vec![0; READ_BYTES];
     loop {

@@ -91,6 +91,7 @@ fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>
                 "the render needs more than {most} MB of disk space; a shorter or smaller video needs less"
             ))
         }
+        Outcome::HiddenFiles => crashed("the renderer made a folder that cannot be read".to_owned()),
         Outcome::DiskFull => crashed("the disk of the render node is full".to_owned()),
         Outcome::TooManyProcesses => crashed(format!("the renderer started more than {PROCESSES} processes")),
         Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
@@ -143,28 +144,20 @@ impl ReusableChild {
         on_event: &mut dyn FnMut(ChildEvent),
         cut: &CancellationToken,
     ) -> Ended {
-        let begin = Instant::now();
         let written = request.and_then(|line| Some(write_line(self.running.child.stdin.take()?, line)));
-        loop {
-            let left = options.timeout.saturating_sub(begin.elapsed());
-            let until = WorkerOptions { timeout: left, ..options.clone() };
-            let outcome = self.running.listen(&until, on_event, cut);
-            if matches!(outcome, Outcome::Result(ChildEvent::PreviewReady)) {
-                continue;
-            }
-            if let Outcome::Result(
-                ChildEvent::Previewed { .. }
-                | ChildEvent::PreviewAnswered { .. }
-                | ChildEvent::PreviewRejected(_)
-                | ChildEvent::Rendered { .. },
-            ) = outcome
-                && self.take_stdin_back(written.as_ref())
-            {
-                return explain(options, outcome, None, "");
-            }
-            self.has_ended = true;
-            return self.running.end_after(options, outcome);
+        let outcome = self.running.listen(options, on_event, cut);
+        if let Outcome::Result(
+            ChildEvent::Previewed { .. }
+            | ChildEvent::PreviewAnswered { .. }
+            | ChildEvent::PreviewRejected(_)
+            | ChildEvent::Rendered { .. },
+        ) = outcome
+            && self.take_stdin_back(written.as_ref())
+        {
+            return explain(options, outcome, None, "");
         }
+        self.has_ended = true;
+        self.running.end_after(options, outcome)
     }
 
     /// Waits until the whole request is written, and keeps the standard input for the next request. Returns false if the
@@ -195,6 +188,7 @@ impl ReusableChild {
         match self.running.disk.measure(self.running.child.id()) {
             DiskUse::Allowed => None,
             DiskUse::TooMuch => Some("it uses too much disk space"),
+            DiskUse::Hidden => Some("it has made a folder that cannot be read"),
             DiskUse::LargestOnFullDisk => Some("the disk is full, and no other job uses more of it"),
         }
     }
@@ -245,6 +239,7 @@ enum Outcome {
     OutOfMemory,
     TooManyProcesses,
     TooMuchDisk,
+    HiddenFiles,
     DiskFull,
     Cancelled,
 }
@@ -296,7 +291,10 @@ impl Running {
         let mut measured_at = begin;
         loop {
             match self.events.recv_timeout(POLL_INTERVAL) {
-                Ok(Ok(event @ (ChildEvent::Progress { .. } | ChildEvent::PostersWritten))) => on_event(event),
+                // A job can send these events in any number, so the checks below follow each of them.
+                Ok(Ok(event @ (ChildEvent::Progress { .. } | ChildEvent::PostersWritten | ChildEvent::PreviewReady))) => {
+                    on_event(event);
+                }
                 Ok(Ok(result)) => return Outcome::Result(result),
                 Ok(Err(InvalidEvent)) => return Outcome::InvalidEvent,
                 Err(RecvTimeoutError::Disconnected) => return Outcome::Closed,
@@ -320,6 +318,7 @@ impl Running {
                 match self.disk.measure(self.child.id()) {
                     DiskUse::Allowed => {}
                     DiskUse::TooMuch => return Outcome::TooMuchDisk,
+                    DiskUse::Hidden => return Outcome::HiddenFiles,
                     DiskUse::LargestOnFullDisk => return Outcome::DiskFull,
                 }
             }

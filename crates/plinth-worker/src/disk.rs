@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +47,8 @@ pub(crate) enum DiskUse {
     Allowed,
     /// The job uses more than [`DiskLimits::most_bytes`].
     TooMuch,
+    /// The job has made a folder that the worker cannot read, so its files cannot be measured.
+    Hidden,
     /// The free space is less than [`DiskLimits::reserve_bytes`], and no other job uses more disk space.
     LargestOnFullDisk,
 }
@@ -58,7 +61,9 @@ impl JobDisk {
     /// Measures the files of the job, including deleted files that a process of `session` keeps open.
     pub(crate) fn measure(&self, session: u32) -> DiskUse {
         let mut seen = BTreeSet::new();
-        let named: u64 = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum();
+        let Some(named) = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum::<Option<u64>>() else {
+            return DiskUse::Hidden;
+        };
         let bytes = named + session::deleted_files(session).map(|file| file_bytes(&file, &mut seen)).sum::<u64>();
         let mut disks = self.disks.lock();
         disks.insert(self.folder.clone(), bytes);
@@ -80,21 +85,32 @@ impl Drop for JobDisk {
     }
 }
 
-/// Returns the disk space of all files in a folder. Skips files that cannot be read, because the job may delete files at any
-/// time. Skips files that are in `seen`, so that a file with several names counts once.
-fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> u64 {
+/// Returns the disk space of all files in a folder, or `None` if a folder cannot be read because of its permissions or the
+/// length of its path. Skips files that do not exist any more, because the job may delete files at any time. Skips files that
+/// are in `seen`, so that a file with several names counts once.
+fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> Option<u64> {
+    let hides = |error: &io::Error| matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidFilename);
     let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if hides(&error) => return None,
+            Err(_gone) => continue,
+        };
         for entry in entries.flatten() {
-            let Ok(about) = entry.metadata() else { continue };
-            if about.is_dir() {
-                folders.push(entry.path());
+            match entry.metadata() {
+                Ok(about) => {
+                    if about.is_dir() {
+                        folders.push(entry.path());
+                    }
+                    bytes += file_bytes(&about, seen);
+                }
+                Err(error) if hides(&error) => return None,
+                Err(_gone) => {}
             }
-            bytes += file_bytes(&about, seen);
         }
     }
-    bytes
+    Some(bytes)
 }
 
 fn file_bytes(about: &Metadata, seen: &mut BTreeSet<FileId>) -> u64 {
@@ -104,9 +120,13 @@ fn file_bytes(about: &Metadata, seen: &mut BTreeSet<FileId>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{File, create_dir, hard_link, write};
+    use std::fs::{File, Permissions, create_dir, hard_link, write};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use rustix::fs::{Mode, OFlags};
 
     use super::*;
+    use crate::scratch::remove_tree;
 
     fn job(disks: &Disks, folder: &Path, name: &str, limits: DiskLimits) -> JobDisk {
         let own = folder.join(name);
@@ -128,6 +148,36 @@ mod tests {
         assert_eq!(job.measure(std::process::id()), DiskUse::Allowed);
         write(out.join("2"), vec![1; 200_000]).unwrap();
         assert_eq!(job.measure(std::process::id()), DiskUse::TooMuch);
+    }
+
+    /// A user who may read any folder, such as root, is stopped only by the length of a path.
+    #[test]
+    fn a_job_that_hides_its_files_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = DiskLimits { most_bytes: u64::MAX, reserve_bytes: 0 };
+        let job = job(&Disks::default(), folder.path(), "a", limits);
+        let out = job.writable[0].clone();
+        let mut inner = out.clone();
+        let name = "d".repeat(250);
+        let mut parent = File::open(&out).unwrap();
+        for _ in 0..20 {
+            rustix::fs::mkdirat(&parent, &name, Mode::RWXU).unwrap();
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            parent = rustix::fs::openat(&parent, &name, flags, Mode::empty()).unwrap().into();
+            inner.push(&name);
+        }
+        assert!(std::fs::read_dir(&inner).is_err(), "the path is longer than the system accepts");
+        assert_eq!(job.measure(0), DiskUse::Hidden);
+        std::fs::remove_dir_all(out.join(&name)).unwrap();
+        assert_eq!(job.measure(0), DiskUse::Allowed);
+        create_dir(out.join("hidden")).unwrap();
+        let unreadable = |mode| std::fs::set_permissions(out.join("hidden"), Permissions::from_mode(mode)).unwrap();
+        unreadable(0o300);
+        if std::fs::read_dir(out.join("hidden")).is_err() {
+            assert_eq!(job.measure(0), DiskUse::Hidden);
+            remove_tree(&out).unwrap();
+            assert!(!out.exists());
+        }
     }
 
     #[test]

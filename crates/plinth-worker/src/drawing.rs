@@ -9,7 +9,7 @@ use std::time::Duration;
 use plinth_pipeline::child::{ChildTask, RenderTask};
 use plinth_spec::OutputPaths;
 use plinth_spec::id::WorkspaceId;
-use tempfile::TempDir;
+
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
@@ -18,6 +18,7 @@ use crate::job::{JobListener, JobPlan};
 use crate::models::home_folder;
 use crate::node::Node;
 use crate::render_process::{ProcessKey, RenderProcess};
+use crate::scratch::JobFolder;
 
 /// A render whose input files are in its folder.
 pub(crate) struct Fetched {
@@ -50,7 +51,7 @@ impl<'a> Drawing<'a> {
         node: &'a Node,
         fetched: Fetched,
         folder: &'a Path,
-        failed_files: &Mutex<Vec<Arc<TempDir>>>,
+        failed_files: &Mutex<Vec<Arc<JobFolder>>>,
     ) -> io::Result<Self> {
         let Fetched { task, process_key, process } = fetched;
         let line = process.is_some().then(|| serde_json::to_string(&task)).transpose()?;
@@ -102,7 +103,7 @@ impl<'a> Drawing<'a> {
 
     /// Returns a reference to the folder of the process if the process was started for this render and can be reused. The
     /// folder is kept while the reference exists.
-    pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
+    pub(crate) fn into_files(self) -> Option<Arc<JobFolder>> {
         self.process.and_then(RenderProcess::into_files)
     }
 

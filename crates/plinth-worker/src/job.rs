@@ -133,7 +133,7 @@ impl Node {
         for made in &writable {
             create_dir_all(made)?;
         }
-        let is_render = matches!(task, ChildTask::Render(_));
+        let is_probe = matches!(task, ChildTask::Probe(_));
         ChildJob { task, limits: self.limits(time) }.write(folder)?;
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
@@ -146,7 +146,8 @@ impl Node {
         let programs = programs(&self.options.environment, &self.options.ffmpeg);
         // Without `XDG_CACHE_HOME`, Mesa caches shaders in the home folder that /etc/passwd names, and ignores `HOME`.
         let variables = vec![("XDG_CACHE_HOME", home.join(".cache")), ("HOME", home), ("TMPDIR", temporary)];
-        let reserve_bytes = if is_render { self.options.room_bytes } else { 0 };
+        // A worker is also probed on a full disk, because it then waits for room.
+        let reserve_bytes = if is_probe { 0 } else { self.options.room_bytes };
         let limits = DiskLimits { most_bytes: self.options.disk_bytes, reserve_bytes };
         Ok(ChildPlan {
             disk: Arc::new(JobDisk::new(&self.disks, folder, &writable, limits)),

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use plinth_pipeline::child::CacheFolder;
-use plinth_service::file_sha256;
+use plinth_service::{file_sha256, free_bytes};
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, Store, StoreError};
 
 use crate::fetch::download;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, remove_tree};
 use crate::system::let_all_read;
 
 /// Size limit of the baked light of one model, in bytes.
@@ -101,8 +101,18 @@ pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf
 
 /// Deletes the least recently used models and home folders until the rest does not exceed the size limit.
 async fn evict(scratch: &Scratch, cache_bytes: u64) {
+    clear_until(scratch, move |bytes| bytes <= cache_bytes).await;
+}
+
+/// Deletes the least recently used models and home folders until the disk has `room_bytes` of free space.
+pub(crate) async fn make_room(scratch: &Scratch, room_bytes: u64) {
+    let folder = scratch.own().to_owned();
+    clear_until(scratch, move |_bytes| free_bytes(&folder).is_ok_and(|free| free >= room_bytes)).await;
+}
+
+async fn clear_until(scratch: &Scratch, is_enough: impl Fn(u64) -> bool + Send + 'static) {
     let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
-    let cleared = tokio::task::spawn_blocking(move || clear(&folders, cache_bytes)).await;
+    let cleared = tokio::task::spawn_blocking(move || clear(&folders, is_enough)).await;
     if let Ok(Err(error)) = cleared {
         tracing::warn!(error = %error, "evicting cached models failed");
     }
@@ -116,7 +126,9 @@ fn touch(file: &Path) {
     }
 }
 
-fn clear(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
+/// Deletes the least recently used entries of some folders. Stops when `is_enough` returns true; its argument is the size
+/// of the remaining entries in bytes.
+fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> bool) -> io::Result<()> {
     let mut models = Vec::new();
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
@@ -128,16 +140,19 @@ fn clear(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
     models.sort();
     let mut bytes: u64 = models.iter().map(|(_used, size, _path)| size).sum();
     for (_used, size, path) in models {
-        if bytes <= cache_bytes {
+        if is_enough(bytes) {
             break;
         }
-        drop(if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) });
-        bytes -= size;
+        let removed = if path.is_dir() { remove_tree(&path) } else { std::fs::remove_file(&path) };
+        match removed {
+            Ok(()) => bytes -= size,
+            Err(error) => tracing::warn!(%error, path = %path.display(), "a cached file cannot be removed"),
+        }
     }
     Ok(())
 }
 
-/// Returns the latest time of use of all files in a folder, and their total size.
+/// Returns the latest time of use of all files in a folder, and their total size. Folders that cannot be read count nothing.
 fn used_and_size(path: &Path) -> io::Result<(SystemTime, u64)> {
     let about = std::fs::symlink_metadata(path)?;
     let own = (about.modified()?, about.len());
@@ -183,6 +198,18 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "another model");
     }
 
+    #[tokio::test]
+    async fn cached_models_are_removed_if_the_disk_has_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let kept = scratch.models().join("model0000000");
+        std::fs::create_dir(&kept).unwrap();
+        make_room(&scratch, 0).await;
+        assert!(kept.exists());
+        make_room(&scratch, u64::MAX).await;
+        assert!(!kept.exists());
+    }
+
     #[test]
     fn least_recently_used_models_are_evicted_first() {
         let folder = tempfile::tempdir().unwrap();
@@ -197,7 +224,7 @@ mod tests {
             }
         }
         touch(&folder.path().join("oldest").join("light").join("a"));
-        clear(&[folder.path().to_owned()], 25).unwrap();
+        clear(&[folder.path().to_owned()], |bytes| bytes <= 25).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();

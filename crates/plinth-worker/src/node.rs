@@ -20,6 +20,7 @@ use crate::counters;
 use crate::disk::Disks;
 use crate::error::WorkerError;
 use crate::idle_processes::IdleProcesses;
+use crate::models::make_room;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
@@ -163,6 +164,9 @@ async fn claim_until_stopped(
     let mut had_room = true;
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
+        if !node.has_room() {
+            make_room(&node.scratch, node.options.room_bytes).await;
+        }
         let has_room_on_disk = node.has_room();
         if has_room_on_disk != had_room {
             had_room = has_room_on_disk;

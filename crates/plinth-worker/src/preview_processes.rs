@@ -1,7 +1,6 @@
 //! Preview processes. Each loads one model and then draws single frames of it, until it has been idle for a while.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use plinth_service::previews::{AT_ONCE, WantedPreview};
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_spec::limits;
 use plinth_store::StoreError;
-use tempfile::TempDir;
+
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +18,7 @@ use crate::child::ReusableChild;
 use crate::job::JobPlan;
 use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
 use crate::node::Node;
+use crate::scratch::JobFolder;
 
 /// Number of preview processes that stay, however much memory they have.
 const ALWAYS_KEPT: usize = 2;
@@ -43,7 +43,7 @@ pub(crate) struct PreviewProcess {
     pub(crate) downloaded: BTreeSet<String>,
     /// The process. `None` while it draws a frame, and after it has ended.
     pub(crate) child: Arc<Mutex<Option<ReusableChild>>>,
-    pub(crate) folder: TempDir,
+    pub(crate) folder: JobFolder,
 }
 
 /// The preview processes of a worker.
@@ -214,7 +214,7 @@ impl PreviewProcess {
         // On a blocking thread, because it waits for the process.
         let ending = tokio::task::spawn_blocking(move || {
             drop(child);
-            drop(fs::remove_dir_all(folder.path()));
+            drop(folder);
         });
         if let Err(error) = ending.await {
             tracing::error!(error = %error, "ending a preview panicked");

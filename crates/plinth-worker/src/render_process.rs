@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::ChildEvent;
 use plinth_spec::id::{ModelId, WorkspaceId};
-use tempfile::TempDir;
+
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
@@ -17,6 +17,7 @@ use tracing::Span;
 use crate::child::{ChildPlan, Ended, ReusableChild, crashed};
 use crate::job::{JobListener, pass_on, processor_secs};
 use crate::options::WorkerOptions;
+use crate::scratch::JobFolder;
 
 /// Time without a render after which a process is ended.
 pub(crate) const IDLE: Duration = Duration::from_secs(10);
@@ -43,7 +44,7 @@ pub(crate) struct RenderProcess {
     process_key: ProcessKey,
     folder: PathBuf,
     /// Keeps the folder until the files of the first render have been moved out of it; `None` afterwards.
-    files: Option<Arc<TempDir>>,
+    files: Option<Arc<JobFolder>>,
     messages: Sender<Message>,
     thread: JoinHandle<()>,
 }
@@ -73,7 +74,7 @@ impl RenderProcess {
         options: WorkerOptions,
         process_key: ProcessKey,
         plan: ChildPlan,
-        folder: Arc<TempDir>,
+        folder: Arc<JobFolder>,
     ) -> io::Result<Self> {
         let (messages, received) = channel();
         let path = folder.path().to_owned();
@@ -113,7 +114,7 @@ impl RenderProcess {
 
     /// Returns a reference to the folder, if the first render of the process has not finished. The folder is kept while the
     /// reference exists.
-    pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
+    pub(crate) fn into_files(self) -> Option<Arc<JobFolder>> {
         self.files
     }
 

@@ -15,7 +15,7 @@ use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{EnvPart, FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
-use tempfile::TempDir;
+
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -35,6 +35,7 @@ use crate::outputs::outputs;
 use crate::progress::{Progress, WRITTEN, report_progress, store_progress};
 use crate::render_process::ProcessKey;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
+use crate::scratch::JobFolder;
 use crate::slots::Slot;
 use crate::traces::part;
 use crate::upload::upload_render;
@@ -97,7 +98,7 @@ struct Part<'a> {
 async fn make(
     node: &Node,
     claims: &[Claim],
-    (folder, failed_files): (&Path, &Mutex<Vec<Arc<TempDir>>>),
+    (folder, failed_files): (&Path, &Mutex<Vec<Arc<JobFolder>>>),
     slot: &mut Slot,
     (cut, lease_renewal): (&CancellationToken, &LeaseRenewal),
 ) -> Result<(), JobError> {
@@ -177,7 +178,7 @@ struct Group<'a> {
     lease_renewal: &'a LeaseRenewal,
     folder: &'a Path,
     /// The folders of processes that failed. A folder is removed when its value is dropped.
-    failed_files: &'a Mutex<Vec<Arc<TempDir>>>,
+    failed_files: &'a Mutex<Vec<Arc<JobFolder>>>,
     files: &'a OutputPaths,
 }
 

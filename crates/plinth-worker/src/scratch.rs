@@ -1,13 +1,13 @@
 //! The scratch folder of a worker. It contains cached models, and one folder per job.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use plinth_service::free_bytes;
 use tempfile::TempDir;
 
-use crate::system::let_others_enter;
+use crate::system::{let_others_enter, let_owner_write};
 
 /// Prefix of the folder names of workers.
 const RUN: &str = "run-";
@@ -44,14 +44,14 @@ impl Scratch {
         Ok(Self { run, _lock: lock, models, homes })
     }
 
-    /// Creates a folder for a job. The folder is removed on drop.
-    pub(crate) fn job(&self) -> io::Result<TempDir> {
-        tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())
+    /// Creates a folder for a job.
+    pub(crate) fn job(&self) -> io::Result<JobFolder> {
+        Ok(JobFolder(tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())?))
     }
 
-    /// Creates a folder for a reused job process. The folder is removed on drop.
-    pub(crate) fn process(&self) -> io::Result<TempDir> {
-        tempfile::Builder::new().prefix("process-").tempdir_in(self.run.path())
+    /// Creates a folder for a reused job process.
+    pub(crate) fn process(&self) -> io::Result<JobFolder> {
+        Ok(JobFolder(tempfile::Builder::new().prefix("process-").tempdir_in(self.run.path())?))
     }
 
     /// Returns whether the disk has at least `bytes` of free space.
@@ -81,6 +81,48 @@ impl Scratch {
     }
 }
 
+/// The folder of a job, which is removed on drop. All processes of the job must have ended before.
+#[derive(Debug)]
+pub(crate) struct JobFolder(TempDir);
+
+impl JobFolder {
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for JobFolder {
+    fn drop(&mut self) {
+        if let Err(error) = remove_tree(self.path()) {
+            tracing::warn!(%error, folder = %self.path().display(), "the folder of a job cannot be removed");
+        }
+    }
+}
+
+/// Removes a folder that a job has written, with everything in it. The job may have taken permissions away from it.
+/// Errors: if a file cannot be removed. It is no error if the folder does not exist.
+pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
+    let removed = match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let_owner_change(folder);
+            std::fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    };
+    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// Gives the owner of a folder all permissions on it and on all folders in it. Errors are ignored, because removing the
+/// folders then fails.
+fn let_owner_change(folder: &Path) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let_owner_write(&folder);
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()));
+    }
+}
+
 fn remove_abandoned(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -88,7 +130,7 @@ fn remove_abandoned(folder: &Path) -> io::Result<()> {
             continue;
         }
         let is_dead = File::open(entry.path().join(LOCK)).map_or(true, |lock| lock.try_lock().is_ok());
-        if is_dead && let Err(error) = std::fs::remove_dir_all(entry.path()) {
+        if is_dead && let Err(error) = remove_tree(&entry.path()) {
             tracing::warn!(error = %error, folder = %entry.path().display(), "a dead worker's folder cannot be removed");
         }
     }

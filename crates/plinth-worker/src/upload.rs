@@ -23,13 +23,12 @@ pub(crate) async fn upload_render(
     stored: &mut RenderFiles,
 ) -> Result<(), StoreError> {
     let store = node.service.store();
-    for (file, place) in files {
-        if stored.get(*file).is_none() {
-            let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file, stored.codec);
-            let path = file_in(folder, place)?;
-            let put = retry_store(node.options.outage, "a finished file", || store.put_file(&key, &path)).await?;
-            stored.stored.insert(*file, put.into());
-        }
+    let missing = files.iter().filter(|(file, _place)| stored.get(**file).is_none());
+    let places = missing.map(|(file, place)| (*file, place.as_path()));
+    for (file, path) in files_in(folder, places, node.options.disk_bytes)? {
+        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file, stored.codec);
+        let put = retry_store(node.options.outage, "a finished file", || store.put_file(&key, &path)).await?;
+        stored.stored.insert(file, put.into());
     }
     Ok(())
 }
@@ -43,16 +42,17 @@ pub(crate) async fn upload_package(
     names: &[String],
 ) -> Result<u64, StoreError> {
     let store = node.service.store();
-    let is_list = |name: &String| Path::new(name).extension().is_some_and(|kind| kind == "m3u8");
-    let (lists, media): (Vec<String>, Vec<String>) = names.iter().cloned().partition(is_list);
-    let (masters, lists): (Vec<String>, Vec<String>) = lists.into_iter().partition(|name| !name.contains('/'));
+    let places = names.iter().map(|name| (name.clone(), Path::new(name)));
+    let files = files_in(folder, places, node.options.disk_bytes)?;
+    let (lists, media): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|(name, _path)| Path::new(name).extension().is_some_and(|kind| kind == "m3u8"));
+    let (masters, lists): (Vec<_>, Vec<_>) = lists.into_iter().partition(|(name, _path)| !name.contains('/'));
     let mut bytes = 0;
-    for names in [media, lists, masters] {
-        let puts = names.into_iter().map(|name| async move {
+    for files in [media, lists, masters] {
+        let puts = files.into_iter().map(|(name, path)| async move {
             let render = &claim.render;
             let attempt = render.files_attempt.unwrap_or(render.attempt);
             let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, &name);
-            let path = file_in(folder, Path::new(&name))?;
             let put = retry_store(node.options.outage, "a packaged file", || store.put_file(&key, &path)).await?;
             Ok::<_, StoreError>(put.size)
         });
@@ -60,6 +60,25 @@ pub(crate) async fn upload_package(
         bytes += puts.try_fold(0, async |sum, size| Ok(sum + size)).await?;
     }
     Ok(bytes)
+}
+
+/// Returns the paths of a job's output files in `folder`, as [`file_in`]. Their sizes together must not exceed `most_bytes`: a
+/// sparse file uses little of a job's disk space, but is stored as a file of its full size.
+fn files_in<'a, K>(
+    folder: &Path,
+    places: impl Iterator<Item = (K, &'a Path)>,
+    most_bytes: u64,
+) -> io::Result<Vec<(K, PathBuf)>> {
+    let mut bytes = 0_u64;
+    let checked = places.map(|(key, place)| {
+        let path = file_in(folder, place)?;
+        bytes = bytes.saturating_add(path.metadata()?.len());
+        if bytes > most_bytes {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the job's output files are larger than its disk limit"));
+        }
+        Ok((key, path))
+    });
+    checked.collect()
 }
 
 /// Returns the path of a job's output file in `folder`. Jobs are not trusted, so this function returns an error for names
@@ -79,6 +98,18 @@ fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sparse_outputs_count_with_their_full_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["a", "b"].map(Path::new);
+        for name in names {
+            std::fs::File::create(folder.path().join(name)).unwrap().set_len(1 << 40).unwrap();
+        }
+        let found = |most| files_in(folder.path(), names.into_iter().map(|name| (name, name)), most);
+        assert_eq!(found(2 << 40).unwrap().len(), 2);
+        assert_eq!(found((2 << 40) - 1).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
 
     #[test]
     fn names_outside_the_folder_are_rejected() {

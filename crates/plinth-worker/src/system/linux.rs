@@ -105,6 +105,11 @@ pub(crate) fn let_others_enter(folder: &Path) -> io::Result<()> {
     std::fs::set_permissions(folder, Permissions::from_mode(0o711))
 }
 
+/// Lets the owner read, change and enter a folder. An error is ignored: what needs the permission then fails.
+pub(crate) fn let_owner_write(folder: &Path) {
+    drop(std::fs::set_permissions(folder, Permissions::from_mode(0o700)));
+}
+
 /// Lets all users read a file, and nobody change it.
 pub(crate) fn let_all_read(file: &Path) -> io::Result<()> {
     std::fs::set_permissions(file, Permissions::from_mode(0o444))

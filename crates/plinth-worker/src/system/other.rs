@@ -51,6 +51,8 @@ pub(crate) fn let_others_enter(_folder: &Path) -> io::Result<()> {
     unsupported()
 }
 
+pub(crate) fn let_owner_write(_folder: &Path) {}
+
 pub(crate) fn let_all_read(_file: &Path) -> io::Result<()> {
     unsupported()
 }

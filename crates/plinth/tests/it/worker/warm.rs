@@ -94,6 +94,19 @@ async fn a_process_that_does_not_read_its_next_render_is_ended_at_the_time_limit
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_sends_events_without_end_is_ended_at_the_time_limit() {
+    let deployment = Deployment::new().await;
+    let (_chair, render) = deployment.upload("chair", Some(turned(0))).await;
+    let chatters = r#"while echo '{"event":"previewReady"}'; do sleep 0.02; done;"#;
+    let options = WorkerOptions { timeout: Duration::from_secs(3), ..counting(&deployment, chatters) };
+    let worker = deployment.start_worker(options);
+    let render = deployment.wait_until_ended(&render).await;
+    assert_eq!(render.failure_code, Some(FailureCode::Timeout.as_str()), "{render:?}");
+    assert_eq!(starts(&deployment), 1);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_idle_process_ends_after_some_seconds() {
     let deployment = Deployment::new().await;
     let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
