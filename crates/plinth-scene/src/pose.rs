@@ -24,6 +24,13 @@ impl Scene {
         posed.iter().map(|one| moving[one.node]).collect()
     }
 
+    /// Returns for each posed primitive whether the clip changes its size or its shape: by scaling, by moving joints of its
+    /// skin, or by changing its morph weights.
+    pub fn reshaped(&self, posed: &[PosedPrimitive]) -> Vec<bool> {
+        let reshaped = reshaped_nodes(&self.model, self.playing());
+        posed.iter().map(|one| reshaped[one.node]).collect()
+    }
+
     /// Returns for each mesh the largest factor by which its transforms to world space lengthen vectors. Returns `None`
     /// for meshes that are not drawn, have a skin, or are moved by the clip.
     pub fn still_mesh_scales(&self) -> Vec<Option<f32>> {
@@ -54,25 +61,46 @@ impl Scene {
 /// Returns for each node whether a clip moves its mesh, by moving the node, an ancestor or a joint of its skin, or by
 /// changing its morph weights.
 pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
-    let mut moved = vec![false; model.nodes.len()];
-    let Some(clip) = clip else { return moved };
-    for channel in clip.channels.iter().filter(|c| c.property != Property::Weights) {
-        moved[channel.node] = true;
-    }
-    for i in 0..model.nodes.len() {
-        // Parents precede their children, so `moved` is already known for the parent.
-        moved[i] |= model.nodes[i].parent.is_some_and(|p| moved[p]);
-    }
-    let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
-    let skinned: Vec<bool> =
-        model.nodes.iter().map(|n| n.skin.and_then(|s| model.skins.get(s)).is_some_and(skin_moves)).collect();
-    for (moves, by_skin) in moved.iter_mut().zip(skinned) {
-        *moves |= by_skin;
-    }
-    for channel in clip.channels.iter().filter(|c| c.property == Property::Weights) {
-        moved[channel.node] = true;
+    let mut moved = transformed_nodes(model, clip, |property| property != Property::Weights);
+    for (moves, bends) in moved.iter_mut().zip(bent_nodes(model, clip)) {
+        *moves |= bends;
     }
     moved
+}
+
+/// Returns for each node whether a clip scales the node or an ancestor, or moves a joint of its skin, or changes its morph
+/// weights.
+fn reshaped_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
+    let mut reshaped = transformed_nodes(model, clip, |property| property == Property::Scale);
+    for (changes, bends) in reshaped.iter_mut().zip(bent_nodes(model, clip)) {
+        *changes |= bends;
+    }
+    reshaped
+}
+
+/// Returns for each node whether a clip changes one of these properties of the node or of an ancestor.
+fn transformed_nodes(model: &Model, clip: Option<&Animation>, counts: impl Fn(Property) -> bool) -> Vec<bool> {
+    let mut changed = vec![false; model.nodes.len()];
+    for channel in clip.iter().flat_map(|clip| &clip.channels).filter(|channel| counts(channel.property)) {
+        changed[channel.node] = true;
+    }
+    for i in 0..model.nodes.len() {
+        // Parents precede their children, so `changed` is already known for the parent.
+        changed[i] |= model.nodes[i].parent.is_some_and(|p| changed[p]);
+    }
+    changed
+}
+
+/// Returns for each node whether a clip moves a joint of its skin, or changes its morph weights.
+fn bent_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
+    let moved = transformed_nodes(model, clip, |property| property != Property::Weights);
+    let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
+    let mut bent: Vec<bool> =
+        model.nodes.iter().map(|n| n.skin.and_then(|s| model.skins.get(s)).is_some_and(skin_moves)).collect();
+    for channel in clip.iter().flat_map(|clip| &clip.channels).filter(|channel| channel.property == Property::Weights) {
+        bent[channel.node] = true;
+    }
+    bent
 }
 
 /// Returns the node-to-model transform of each node. The transforms have double precision, because centring the model

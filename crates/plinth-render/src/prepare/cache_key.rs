@@ -47,7 +47,7 @@ impl LightCacheKeys {
         add_scene(&mut model, inputs);
         any.debug(&(scene.key_light, scene.occlusion, floor, moving));
         let mut triangles = with("triangles", &[&surfaces]);
-        triangles.debug(smallest);
+        triangles.debug(&(smallest, scene.reshaped(inputs.posed)));
         Self {
             environment: environment.name(),
             model: model.name(),
@@ -95,6 +95,7 @@ fn add_scene(key: &mut Key, inputs: &PrepareInputs<'_>) {
     let PrepareInputs { scene, moving, floor, smallest, .. } = inputs;
     let options: BakeOptions = bake_options(inputs);
     key.debug(&(scene.key_light, scene.occlusion, options, floor, smallest, moving));
+    key.debug(&scene.reshaped(inputs.posed));
     key.list(&eyes(scene));
 }
 

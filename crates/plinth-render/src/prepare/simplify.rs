@@ -25,6 +25,9 @@ const MATT_NORMAL_STEP: f32 = 4.0;
 /// Change of texture coordinates that the simplification treats as an error as large as the maximum displacement. The
 /// unit is the change of texture coordinates over one pixel.
 const UV_STEP: f32 = 2.0;
+/// Change of a component of the linear vertex colour that the simplification treats as an error as large as the maximum
+/// displacement, over the area of one pixel.
+const COLOR_STEP: f32 = 1.0 / 16.0;
 /// Minimum number of triangles of a primitive that is simplified.
 const MIN_TRIANGLES: usize = 1024;
 /// Minimum number of frames of a video whose model is simplified. For fewer frames, the simplification would take more
@@ -48,13 +51,17 @@ pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive
 
 /// Returns the indices with which each posed primitive is drawn. `pixel` is the size of a pixel in world units.
 pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
+    // Only the first pose is known here. Vertices that can be removed in this pose may be needed in others.
+    let reshaped = scene.reshaped(posed);
     posed
         .par_iter()
-        .map(|one| {
+        .zip(reshaped)
+        .map(|(one, changes)| {
             let Some(primitive) = primitive_of(scene, one) else { return Vec::new() };
             let worthwhile = primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3
                 && primitive.morph_targets.is_empty()
+                && !changes
                 // Simplified overlays could be below the surface on which they lie.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
@@ -67,9 +74,8 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
 
 /// Removes triangles that make no visible difference. `pixel` is the size of a pixel in world units.
 fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
-    let uvs = primitive.uvs.first();
-    let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
-    let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_per_pixel };
+    let uv_sets: Vec<UvSet<'_>> = UvSet::all(posed, primitive);
+    let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_sets: &uv_sets };
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
@@ -80,7 +86,7 @@ fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixe
     }
     // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
     // simplification. The errors of both simplifications add up.
-    let finer = PrimitiveInput { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
+    let finer = PrimitiveInput { pixel: 0.5 * pixel, ..whole };
     whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
 }
 
@@ -131,8 +137,24 @@ struct PrimitiveInput<'a> {
     primitive: &'a Primitive,
     /// Size of a pixel in world units.
     pixel: f32,
-    /// Change of texture coordinates over one pixel.
-    uv_per_pixel: f32,
+    uv_sets: &'a [UvSet<'a>],
+}
+
+/// A set of texture coordinates of a primitive.
+#[derive(Clone, Copy)]
+struct UvSet<'a> {
+    /// Texture coordinates per vertex.
+    values: &'a [[f32; 2]],
+    /// Change of the texture coordinates per world unit.
+    density: f32,
+}
+
+impl<'a> UvSet<'a> {
+    /// Returns the sets that the primitive has.
+    fn all(posed: &PosedPrimitive, primitive: &'a Primitive) -> Vec<Self> {
+        let there = primitive.uvs.iter().filter(|values| !values.is_empty());
+        there.map(|values| Self { values, density: uv_density(posed, &primitive.indices, values) }).collect()
+    }
 }
 
 impl PrimitiveInput<'_> {
@@ -178,27 +200,30 @@ impl PrimitiveInput<'_> {
         let Ok(adapter) = VertexDataAdapter::new(bytemuck::cast_slice(&positions), size_of::<Vec3>(), 0) else {
             return indices.to_vec();
         };
-        let uvs = self.primitive.uvs.first();
-        let attributes: Vec<[f32; 5]> = vertices
-            .iter()
-            .map(|i| {
-                let n = self.posed.normals.get(at(i)).copied().unwrap_or(Vec3::Y);
-                let [s, t] = uvs.and_then(|set| set.get(at(i))).copied().unwrap_or([0.0; 2]);
-                [n.x, n.y, n.z, s, t]
-            })
-            .collect();
+        let colors = &self.primitive.colors;
+        let mut attributes: Vec<f32> = Vec::new();
+        for i in vertices.iter().map(at) {
+            attributes.extend(self.posed.normals.get(i).copied().unwrap_or(Vec3::Y).to_array());
+            attributes.extend(self.uv_sets.iter().flat_map(|set| set.values.get(i).copied().unwrap_or_default()));
+            attributes.extend(colors.get(i).into_iter().flatten());
+        }
         // Meshoptimizer multiplies the change of an attribute by its weight and by the square root of the affected
         // area.
-        let uv_weight =
-            if self.uv_per_pixel > 0.0 { SURFACE_ERROR_PIXELS / (UV_STEP * self.uv_per_pixel) } else { 0.0 };
+        let uv_weight = |set: &UvSet<'_>| {
+            let per_pixel = set.density * self.pixel;
+            if per_pixel > 0.0 { SURFACE_ERROR_PIXELS / (UV_STEP * per_pixel) } else { 0.0 }
+        };
+        let color_weights = if colors.is_empty() { 0 } else { 4 };
         let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
-            let normal_weight = SURFACE_ERROR_PIXELS / normal_step;
+            let mut weights = vec![SURFACE_ERROR_PIXELS / normal_step; 3];
+            weights.extend(self.uv_sets.iter().flat_map(|set| [uv_weight(set); 2]));
+            weights.extend(std::iter::repeat_n(SURFACE_ERROR_PIXELS / COLOR_STEP, color_weights));
             simplify_with_attributes_and_locks(
                 indices,
                 &adapter,
-                attributes.as_flattened(),
-                &[normal_weight, normal_weight, normal_weight, uv_weight, uv_weight],
-                size_of::<[f32; 5]>(),
+                &attributes,
+                &weights,
+                weights.len() * size_of::<f32>(),
                 locks,
                 0,
                 SURFACE_ERROR_PIXELS * self.pixel,
@@ -221,7 +246,7 @@ fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 
     let (mut of_texture, mut of_surface) = (0.0, 0.0);
     for triangle in indices.as_chunks::<3>().0 {
         let [a, b, c] = triangle.map(|i| posed.positions[i as usize]);
-        let [p, q, r] = triangle.map(|i| Vec2::from(uvs[i as usize]));
+        let [p, q, r] = triangle.map(|i| uvs.get(i as usize).copied().map_or(Vec2::ZERO, Vec2::from));
         of_surface += (b - a).cross(c - a).length();
         of_texture += (q - p).perp_dot(r - p).abs();
     }
@@ -230,7 +255,111 @@ fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use plinth_model::{
+        Animation, Channel, Interpolation, Material, Mesh, MorphTarget, Node, Property, Skin, Transform, Trs,
+    };
+    use plinth_scene::build_scene;
+    use plinth_spec::RenderSettings;
+    use plinth_spec::settings::ParseOptions;
+    use serde_json::json;
+
     use super::*;
+
+    /// Number of vertices along each side of [`grid`].
+    const SIDE: u16 = 41;
+
+    /// Returns a flat square of 3200 triangles.
+    fn grid() -> Primitive {
+        let side = u32::from(SIDE);
+        let place = |i: u16| f32::from(i) / f32::from(SIDE - 1);
+        let corners = (0..side - 1).flat_map(|row| (0..side - 1).map(move |column| row * side + column));
+        let triangles = corners.flat_map(|a| [a, a + 1, a + side, a + 1, a + side + 1, a + side]);
+        let positions: Vec<[f32; 3]> =
+            (0..SIDE).flat_map(|row| (0..SIDE).map(move |column| [place(column), place(row), 0.0])).collect();
+        let uvs = vec![positions.iter().map(|[x, y, _z]| [*x, *y]).collect()];
+        let normals = vec![[0.0, 0.0, 1.0]; positions.len()];
+        Primitive { indices: triangles.collect(), positions, normals, uvs, ..Primitive::default() }
+    }
+
+    fn model_of(part: Primitive) -> Model {
+        Model {
+            nodes: vec![Node { name: "part".into(), mesh: Some(0), ..Node::default() }],
+            meshes: vec![Mesh { name: "part".into(), primitives: vec![part] }],
+            materials: vec![Material::default()],
+            ..Model::default()
+        }
+    }
+
+    /// Returns the number of triangles that are drawn of a model with one primitive, if details of a hundredth of its size
+    /// are not visible.
+    fn drawn(model: Model) -> usize {
+        let settings = RenderSettings::from_json(&json!({"animation": "*"}), ParseOptions::default()).unwrap();
+        let scene = build_scene(Arc::new(model), &settings, None).unwrap();
+        let posed = scene.pose(scene.shots[0].clip_time);
+        drawn_indices(&scene, &posed, Some(0.02))[0].len() / 3
+    }
+
+    #[test]
+    fn a_flat_surface_has_few_triangles() {
+        assert!(drawn(model_of(grid())) < 50);
+    }
+
+    #[test]
+    fn triangles_that_carry_colours_or_texture_coordinates_are_kept() {
+        let wave = |i: usize| (i as f32 * 0.7).sin() * 0.5 + 0.5;
+        let count = usize::from(SIDE).pow(2);
+        let colored = Primitive { colors: (0..count).map(|i| [wave(i), 0.5, 0.5, 1.0]).collect(), ..grid() };
+        let even = Primitive { colors: vec![[0.3; 4]; count], ..grid() };
+        let first = grid().uvs[0].clone();
+        let bent: Vec<[f32; 2]> = first.iter().enumerate().map(|(i, [s, t])| [s + wave(i), *t]).collect();
+        let second = Primitive { uvs: vec![first, bent.clone()], ..grid() };
+        let only_second = Primitive { uvs: vec![Vec::new(), bent], ..grid() };
+        for (name, part, is_kept) in [
+            ("colours", colored, true),
+            ("even colours", even, false),
+            ("second set", second, true),
+            ("no first set", only_second, true),
+        ] {
+            let count = drawn(model_of(part));
+            assert!(if is_kept { count > 1600 } else { count < 50 }, "{name}: {count} of 3200 triangles");
+        }
+    }
+
+    /// Returns a clip that changes a property of a node from `from` to `to`.
+    fn clip(node: usize, property: Property, from: &[f32], to: &[f32]) -> Animation {
+        let channel =
+            Channel { node, property, interpolation: Interpolation::Linear, times: vec![0.0, 1.0], values: [from, to].concat() };
+        Animation { name: "clip".into(), duration: 1.0, channels: vec![channel] }
+    }
+
+    #[test]
+    fn a_surface_that_the_clip_reshapes_keeps_its_triangles() {
+        let rigid = [clip(0, Property::Translation, &[0.0; 3], &[0.5; 3])];
+        let grows = [clip(0, Property::Scale, &[1e-3; 3], &[1.0; 3])];
+        let joints = Primitive {
+            joints: vec![[0, 0, 0, 0]; usize::from(SIDE).pow(2)],
+            weights: vec![[1.0, 0.0, 0.0, 0.0]; usize::from(SIDE).pow(2)],
+            ..grid()
+        };
+        let mut skinned = model_of(joints);
+        skinned.nodes.push(Node { local: Transform::Trs(Trs::default()), ..Node::default() });
+        skinned.nodes[0].skin = Some(0);
+        skinned.skins.push(Skin { joints: vec![1], inverse_bind: vec![glam::Mat4::IDENTITY] });
+        let bends = [clip(1, Property::Rotation, &[0.0, 0.0, 0.0, 1.0], &[0.0, 0.0, 1.0, 0.0])];
+        let target = MorphTarget { positions: vec![[0.0; 3]; usize::from(SIDE).pow(2)], ..MorphTarget::default() };
+        let morphed = model_of(Primitive { morph_targets: vec![target], ..grid() });
+        let with = |mut model: Model, clips: &[Animation]| {
+            model.animations.extend_from_slice(clips);
+            drawn(model)
+        };
+        assert!(with(model_of(grid()), &rigid) < 50);
+        assert_eq!(with(model_of(grid()), &grows), 3200);
+        assert!(with(skinned.clone(), &[]) < 50, "a skin that does not move");
+        assert_eq!(with(skinned, &bends), 3200);
+        assert_eq!(with(morphed, &[]), 3200);
+    }
 
     #[test]
     fn blocks_contain_every_triangle_once_and_are_compact() {
