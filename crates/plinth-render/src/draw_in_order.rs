@@ -143,14 +143,12 @@ impl<D: PictureKind> Drawer<'_, D> {
         let textures: Vec<_> = planes.iter().map(|(texture, ..)| texture).collect();
         let sizes: Vec<_> = planes.iter().map(|(_, region, bytes)| (*region, *bytes)).collect();
         let mut ring = Readback::new(renderer.gpu, &sizes, renderer.frames_in_flight());
-        let mut clip_time = None;
         loop {
             let claim = if ring.is_full() { Claim::SendFinished } else { self.queue.claim(ring.is_empty()) };
             match claim {
                 Claim::Shot(index) => {
                     let shot = self.shots[index];
-                    // The renderer already has the pose of the first shot that it draws.
-                    if clip_time.replace(shot.clip_time).is_some_and(|before| before != shot.clip_time) {
+                    if renderer.clip_time != shot.clip_time {
                         renderer.pose(self.scene, shot.clip_time)?;
                     }
                     renderer.submit(&mut ring, index as u32, &textures, |renderer, recorder| {

@@ -151,9 +151,10 @@ uniforms! {
         strength: f32,
         fade_height: f32,
         blur: f32,
+        widest_blur: f32,
         floor_height: f32,
+        unused: u32,
         end: [f32; 2],
-        unused: [u32; 2],
     }
 
     /// Counterpart of the WGSL struct `Surroundings`.

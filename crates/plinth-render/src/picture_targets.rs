@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use plinth_frame::{PixelFormat, Region};
-use plinth_scene::Scene;
+use plinth_scene::{ReflectorLook, Scene};
 
 use crate::gpu::Gpu;
 use crate::pass::floor::FloorArea;
 use crate::pass::post::PICTURE_FORMAT;
-use crate::pass::reflection::{mirrored_box, mirrored_camera};
+use crate::pass::reflection::{mirrored_box, mirrored_camera, reflection_reach};
+use crate::pass::visibility::joined;
 use crate::pipelines::SurfaceOutput;
 use crate::region::{union, widened};
 use crate::renderer::Picture;
@@ -19,25 +20,32 @@ use crate::upload::material::{DrawClass, MaterialOnGpu};
 /// Number of samples per pixel.
 const SAMPLES: u32 = 4;
 
-pub(crate) fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {
+/// Returns the region that contains the model, the floor `area` and the reflection of the model in all frames.
+pub(crate) fn region_of(
+    scene: &Scene,
+    picture: Picture,
+    area: Option<FloorArea>,
+    reflector: Option<ReflectorLook>,
+) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| shot.camera).collect();
     let mut boxes = vec![scene.bounds];
     boxes.extend(area.map(|a| a.bounds()));
-    if reflector {
-        boxes.push(mirrored_box(scene.bounds, scene.floor_height));
-    }
-    union(&cameras, &boxes, picture.width, picture.height)
+    let region = union(&cameras, &boxes, picture.width, picture.height);
+    let Some(look) = reflector else { return region };
+    let image = union(&cameras, &[mirrored_box(scene.bounds, scene.floor_height)], picture.width, picture.height);
+    joined(region, with_reach(image, reflection_reach(scene, look, picture.height), picture))
 }
 
-/// Enlarges a region by `reach` pixels, so that it contains the whole outline of points and lines at its edge.
+/// Enlarges a region by `reach` pixels, for example so that it contains the whole outline of points and lines at its edge.
 pub(crate) fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
     if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
 }
 
-/// Returns the region that the model covers in the picture of the reflection camera, in any frame.
-pub(crate) fn reflection_region(scene: &Scene, picture: Picture) -> Region {
+/// Returns the region that the blurred model covers in the picture of the reflection camera, in any frame.
+pub(crate) fn reflection_region(scene: &Scene, picture: Picture, look: ReflectorLook) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
-    union(&cameras, &[scene.bounds], picture.width, picture.height)
+    let seen = union(&cameras, &[scene.bounds], picture.width, picture.height);
+    with_reach(seen, reflection_reach(scene, look, picture.height), picture)
 }
 
 /// Returns the description of the render targets of the reflection. These targets cover only the model's region with a

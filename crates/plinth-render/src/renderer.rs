@@ -60,6 +60,8 @@ pub struct Renderer<'g> {
     pub(crate) picture: Picture,
     pub(crate) light: Arc<Prepared>,
     pub(crate) pose_light: Option<PoseLight>,
+    /// Time in the clip whose pose the model has.
+    pub(crate) clip_time: Option<f32>,
     layouts: Layouts,
     switches: LightSwitches,
     pub(crate) gpu_scene: GpuScene,
@@ -146,13 +148,13 @@ impl<'g> Renderer<'g> {
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let whole = Region::whole(picture.width, picture.height);
         let model_region =
-            if any_camera { whole } else { with_reach(region_of(scene, picture, None, false), sprite_reach, picture) };
+            if any_camera { whole } else { with_reach(region_of(scene, picture, None, None), sprite_reach, picture) };
         // The whole picture must be drawn if the environment is visible, or an effect can change any pixel.
         let region = if any_camera || scene.post.reaches_everywhere() || scene.surroundings.is_some() {
             whole
         } else {
             let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
-            joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
+            joined(region_of(scene, picture, area, scene.reflector), blurred)
         };
         let look =
             target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches, triangle_format);
@@ -205,7 +207,7 @@ impl<'g> Renderer<'g> {
             let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
             let reflection = match scene.reflector {
                 Some(reflector) => {
-                    let seen = || with_reach(reflection_region(scene, picture), sprite_reach, picture);
+                    let seen = || with_reach(reflection_region(scene, picture, reflector), sprite_reach, picture);
                     let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
                     let view = View::new(gpu, &layouts, mirrored, (model, &triangles), &frame_groups)?;
                     Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
@@ -227,6 +229,7 @@ impl<'g> Renderer<'g> {
             picture,
             light,
             pose_light,
+            clip_time: first_clip_time(scene),
             layouts,
             switches,
             gpu_scene,
@@ -297,6 +300,7 @@ impl<'g> Renderer<'g> {
         if !self.gpu_scene.moves() {
             return Ok(());
         }
+        self.clip_time = clip_time;
         self.gpu_scene.pose(self.gpu, scene, clip_time);
         if let (Some(pose_light), Some(time)) = (&mut self.pose_light, clip_time) {
             let light = pose_light.at(scene, time);
@@ -363,11 +367,16 @@ pub(crate) fn with_prepare_inputs<T>(
     picture: Picture,
     work: impl FnOnce(&PrepareInputs<'_>) -> T,
 ) -> T {
-    let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
+    let posed = scene.pose(first_clip_time(scene));
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
     let moving = scene.moving(&posed);
     let smallest = min_visible_size(gpu, scene, &posed, picture.height);
     work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest, any_camera: false })
+}
+
+/// Returns the clip time of the first shot, whose pose a new renderer has.
+fn first_clip_time(scene: &Scene) -> Option<f32> {
+    scene.shots.first().and_then(|shot| shot.clip_time)
 }
 
 /// Converts the background of a scene to the backdrop of its frames.

@@ -41,6 +41,13 @@ fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
     return f0 + (vec3(f90) - f0) * pow5(clamp(1.0 - v_dot_h, 0.0, 1.0));
 }
 
+// Returns the reflectance at normal incidence with which Schlick's approximation gives `reflectance` at this angle: the
+// inverse of `f_schlick`. Where the approximation gives more for any value, returns 0.
+fn f0_from_schlick(reflectance: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
+    let share = min(pow5(clamp(1.0 - v_dot_h, 0.0, 1.0)), 0.9999);
+    return max((reflectance - f90 * share) / (1.0 - share), vec3(0.0));
+}
+
 // Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with
 // the height-correlated Smith term. The bias, and the sum of scale and bias, are polynomials in 1 − n·v and roughness.
 // Both polynomials were fitted by least squares to importance sampling with 2048 directions. The root mean square

@@ -29,12 +29,16 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
 // Width of the margin around the specular map, as a fraction of the side of the map (`MARGIN` in `ibl/specular.rs`).
 const SPECULAR_MARGIN: f32 = 1.0 / 34.0;
 
-// Returns the radiance of the environment in a direction, filtered for a perceptual roughness.
-fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+// Returns the radiance of the environment in a direction, filtered for a perceptual roughness, as it is seen through glass.
+fn seen_environment(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // This line is the inverse of the function `roughness_of_mip` in `ibl/specular.rs`.
     let share = select(0.2 + 0.8 * perceptual_roughness, 0.8 * sqrt(perceptual_roughness), perceptual_roughness < 0.25);
     let mip = share * frame.last_specular_mip;
     let uv = octahedral_uv(direction) * (1.0 - 2.0 * SPECULAR_MARGIN) + SPECULAR_MARGIN;
-    return textureSampleLevel(specular_map, linear_sampler, uv, mip).rgb
-        * (frame.gloss * environment_strength());
+    return textureSampleLevel(specular_map, linear_sampler, uv, mip).rgb * environment_strength();
+}
+
+// Returns the radiance of the environment that a surface reflects, which the settings scale.
+fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+    return seen_environment(direction, perceptual_roughness) * frame.gloss;
 }

@@ -169,7 +169,7 @@ fn crossing(ray: ExitRay) -> Crossing {
 // hits the scene, the light is the colour of the picture. Elsewhere, the light is the colour of the backdrop or the
 // environment.
 fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
-    let around = environment_radiance(direction, roughness);
+    let around = seen_environment(direction, roughness);
     let forward = dot(direction, frame.camera_axis);
     let here = distance_along_axis(start);
     // A rough surface spreads the ray to a cone, which starts where the ray entered the body. The width of the cone in

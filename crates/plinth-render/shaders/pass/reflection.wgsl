@@ -15,6 +15,8 @@ struct Reflection {
     fade_height: f32,
     // Increase of the blur radius per unit of height, in pixels.
     blur: f32,
+    // Blur radius of the highest point of the model, in pixels.
+    widest_blur: f32,
     floor_height: f32,
     // The column at which the reflection ends and the row at which it begins, relative to the drawn region of the
     // frame.
@@ -68,16 +70,26 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.0, 1.0);
 }
 
-// Mip level from which the height is read. The blur spreads each point, so the height of the neighbourhood is needed.
+// Smallest mip level from which the height is read.
 const HEIGHT_MIP: f32 = 2.0;
+// Number of times that the blur radius is estimated.
+const ESTIMATES: i32 = 3;
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let uv = vec2(reflection.end.x - at.x, at.y - reflection.end.y) / vec2<f32>(textureDimensions(source));
-    let weight = textureSampleLevel(source, linear_sampler, uv, HEIGHT_MIP).a;
-    let height = textureSampleLevel(heights, linear_sampler, uv, HEIGHT_MIP).r / max(weight, 1e-4);
-    let radius = reflection.blur * height;
-    let level = log2(max(radius, 1.0));
+    // The blur spreads each point, so the height of the neighbourhood is needed. Its size depends on the height: the
+    // first estimate looks at all points that could reach this pixel, the next ones only at nearer points.
+    var level = log2(max(reflection.widest_blur, 1.0));
+    for (var i = 0; i < ESTIMATES; i++) {
+        let looked_up = max(level, HEIGHT_MIP);
+        let weight = textureSampleLevel(source, linear_sampler, uv, looked_up).a;
+        let height = textureSampleLevel(heights, linear_sampler, uv, looked_up).r / max(weight, 1e-4);
+        level = log2(max(reflection.blur * height, 1.0));
+        if looked_up <= HEIGHT_MIP {
+            break;
+        }
+    }
     // Averaging four lookups hides the texels of the mip levels.
     let texel = exp2(level) * 0.5 / vec2<f32>(textureDimensions(source));
     var sum = vec4(0.0);

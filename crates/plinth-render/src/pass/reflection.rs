@@ -6,7 +6,7 @@
 
 use glam::{Mat4, Vec3};
 use plinth_frame::Region;
-use plinth_scene::{Camera, ReflectorLook, Shot};
+use plinth_scene::{Camera, ReflectorLook, Scene, Shot};
 
 use super::cleared;
 use super::composite::{Composite, ModelParts};
@@ -78,14 +78,13 @@ impl Reflection {
         self.view.update(gpu, &frame, gpu_scene);
         let world_from_clip = self.view.clip_from_world.inverse();
         let (drawn, width) = self.drawn;
-        let distance = shot.camera.position.distance((base.scene.bounds.0 + base.scene.bounds.1) * 0.5).max(1e-3);
-        let blur = BLUR * self.look.depth_blur * pixels_per_unit(&shot.camera, base.height) / distance;
         let uniform = gpu_types::Reflection {
             height_from_clip: world_from_clip.row(1).to_array(),
             divisor_from_clip: world_from_clip.row(3).to_array(),
             strength: self.look.mix,
             fade_height: self.look.fade,
-            blur,
+            blur: blur_per_height(base.scene, self.look, shot, base.height),
+            widest_blur: widest_blur(base.scene, self.look, shot, base.height),
             floor_height: floor,
             end: [width as f32 - part.x as f32 - drawn.x as f32, part.y as f32 - drawn.y as f32],
             ..gpu_types::Reflection::default()
@@ -113,7 +112,7 @@ impl Reflection {
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         let (drawn, width) = self.drawn;
         let part = self.view.look.region;
-        // The region of the reflection after swapping left and right. The blur does not extend beyond the drawn region.
+        // The region of the reflection after swapping left and right.
         let left = (width - part.x - part.width).max(drawn.x) - drawn.x;
         let right = (width - part.x).min(drawn.x + drawn.width).saturating_sub(drawn.x);
         let top = part.y.max(drawn.y) - drawn.y;
@@ -126,6 +125,26 @@ impl Reflection {
         pass.set_scissor_rect(left, top, right - left, bottom - top);
         pass.draw(0..3, 0..1);
     }
+}
+
+/// Returns the number of pixels by which the reflection extends beyond the reflected model, in any frame of a picture with
+/// `height` rows.
+pub(crate) fn reflection_reach(scene: &Scene, look: ReflectorLook, height: u32) -> u32 {
+    /// The lookups in blurred mip levels reach beyond the blur radius.
+    const LOOKUP_REACH: f32 = 2.0;
+    let widest = scene.shots.iter().map(|shot| widest_blur(scene, look, shot, height)).fold(0.0, f32::max);
+    (LOOKUP_REACH * widest).ceil() as u32
+}
+
+/// Returns the blur radius at the highest point of the model, in pixels.
+fn widest_blur(scene: &Scene, look: ReflectorLook, shot: &Shot, height: u32) -> f32 {
+    blur_per_height(scene, look, shot, height) * (scene.bounds.1.y - scene.floor_height).max(0.0)
+}
+
+/// Returns the increase of the blur radius per unit of height above the floor, in pixels.
+fn blur_per_height(scene: &Scene, look: ReflectorLook, shot: &Shot, height: u32) -> f32 {
+    let distance = shot.camera.position.distance((scene.bounds.0 + scene.bounds.1) * 0.5).max(1e-3);
+    BLUR * look.depth_blur * pixels_per_unit(&shot.camera, height) / distance
 }
 
 /// A pipeline and its bind group.

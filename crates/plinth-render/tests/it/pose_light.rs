@@ -64,6 +64,21 @@ fn every_pose_is_lit_as_if_it_were_the_first() {
 }
 
 #[test]
+fn a_renderer_that_draws_the_scene_again_draws_the_same_frames() {
+    let scene = sliding(&[0.0, DURATION * 0.3, DURATION]);
+    let picture = Picture { width: SIDE, height: SIDE, format: PixelFormat::Rgba8 };
+    let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
+    let mut drawn = || {
+        let mut kept = Kept::default();
+        renderer.render(&scene, &mut kept).unwrap();
+        kept.frames.iter().map(whole).collect::<Vec<_>>()
+    };
+    let (first, second) = (drawn(), drawn());
+    assert_eq!(first[0], second[0]);
+    assert_eq!(first, second);
+}
+
+#[test]
 fn light_between_two_poses_is_between_the_light_of_both() {
     // Light is baked for some of these times. For all other times, light is interpolated.
     let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
