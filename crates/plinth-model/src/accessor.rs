@@ -113,7 +113,8 @@ impl<'a> Reader<'a> {
                 None
             }
             Some(view) => {
-                let (bytes, stride) = source.view(&location, view)?;
+                let (bytes, view) = source.view(&location, view)?;
+                let stride = view.stride(accessor.count, element as u64);
                 Some(range(&location, bytes, accessor.byte_offset, count, element, stride)?)
             }
         };

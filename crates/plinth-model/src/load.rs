@@ -47,7 +47,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
     }
     let skins = model_skins(skin::skins(source)?, &graph.model_index);
-    check_joints(&nodes, &meshes, &skins)?;
+    check_joints(source, &nodes, &meshes, &skins)?;
     let target_count = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
     let animations = clip::clips(source, &graph.model_index, target_count)?;
     decompose_animated_matrices(source, &mut nodes, &animations);
@@ -75,9 +75,10 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
 }
 
 /// Returns the number of morph targets of a mesh. glTF requires the same number for all primitives of a mesh, so the
-/// number of the first primitive is returned.
+/// number of the first drawn primitive is returned.
 fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
-    source.root.meshes.get(mesh).and_then(|m| m.primitives.first()).map_or(0, |p| p.targets.len())
+    let first = source.root.meshes.get(mesh).and_then(|m| m.primitives.iter().find(|p| p.positions().is_some()));
+    first.map_or(0, |p| p.targets.len())
 }
 
 /// Counts how often each mesh is drawn, including instances.
@@ -101,11 +102,13 @@ fn model_skins(skins: Vec<Skin>, model_index: &[Option<usize>]) -> Vec<Skin> {
     skins.into_iter().map(convert).collect()
 }
 
-fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
+fn check_joints(source: &Source<'_>, nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
     for node in nodes {
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
         let count = skins[skin].joints.len();
-        for (p, primitive) in meshes[mesh].primitives.iter().enumerate() {
+        let all = source.root.meshes[mesh].primitives.iter().enumerate();
+        let drawn = all.filter(|(_, p)| p.positions().is_some());
+        for ((p, _), primitive) in drawn.zip(&meshes[mesh].primitives) {
             if let Some(joint) = primitive.joints.iter().flatten().find(|j| usize::from(**j) >= count) {
                 let location = format!("meshes[{mesh}].primitives[{p}]");
                 return Err(ModelError::invalid(

@@ -63,11 +63,6 @@ impl<'a> Source<'a> {
         let mut warnings = Warnings::default();
         let root = parse(text, &budget, &mut warnings)?;
         check_asset(&root)?;
-        for (i, image) in root.images.iter().enumerate() {
-            if let Some(uri) = image.uri.as_deref().filter(|uri| !uri.starts_with("data:")) {
-                return Err(ModelError::External { location: format!("images[{i}]"), uri: shortened(uri) });
-            }
-        }
         let mut buffers = Vec::with_capacity(root.buffers.len());
         for (i, buffer) in root.buffers.iter().enumerate() {
             buffers.push(resolve_buffer(i, buffer, container.bin, &budget)?);
@@ -123,19 +118,18 @@ impl<'a> Source<'a> {
             })
     }
 
-    /// Returns the bytes of a buffer view, decompressed if necessary, and the declared distance between its elements in
-    /// bytes.
-    pub(crate) fn view(&self, location: &str, index: usize) -> Result<(&[u8], Option<u64>)> {
+    /// Returns the bytes of a buffer view, decompressed if necessary, and its description.
+    pub(crate) fn view(&self, location: &str, index: usize) -> Result<(&[u8], &BufferView)> {
         let view: &BufferView = self
             .root
             .buffer_views
             .get(index)
             .ok_or_else(|| ModelError::invalid(location, format!("bufferView {index} does not exist")))?;
         if let Some(Some(bytes)) = self.unpacked.get(index) {
-            return Ok((bytes, view.meshopt().map(|m| m.byte_stride)));
+            return Ok((bytes, view));
         }
         let bytes = self.slice(&format!("bufferViews[{index}]"), view.buffer, view.byte_offset, view.byte_length)?;
-        Ok((bytes, view.byte_stride))
+        Ok((bytes, view))
     }
 }
 
@@ -185,6 +179,8 @@ pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
 }
 
+/// Returns the data of a buffer. Returns `None` for fallback buffers, which are only for readers without support for
+/// meshopt compression. A buffer without data is a fallback buffer, even if it is not marked as one.
 fn resolve_buffer<'a>(
     index: usize,
     buffer: &crate::json::Buffer,
@@ -192,18 +188,18 @@ fn resolve_buffer<'a>(
     budget: &Budget,
 ) -> Result<Option<Cow<'a, [u8]>>> {
     let location = format!("buffers[{index}]");
-    let is_fallback =
-        [&buffer.extensions.meshopt, &buffer.extensions.older_meshopt].into_iter().flatten().any(|e| e.fallback);
+    if [&buffer.extensions.meshopt, &buffer.extensions.older_meshopt].into_iter().flatten().any(|e| e.fallback) {
+        return Ok(None);
+    }
     let bytes: Cow<'a, [u8]> = match &buffer.uri {
         Some(uri) => {
             budget.take_bytes(uri.len() as u64)?;
             Cow::Owned(data_uri(&location, uri)?)
         }
-        None if is_fallback => return Ok(None),
         None if index == 0 => {
             Cow::Borrowed(bin.ok_or_else(|| ModelError::invalid(location.as_str(), "there is no binary chunk"))?)
         }
-        None => return Err(ModelError::invalid(location, "it has neither data nor a URI")),
+        None => return Ok(None),
     };
     if buffer.byte_length > bytes.len() as u64 {
         return Err(ModelError::invalid(

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 
-use super::ktx2::{UncompressedKtx2, checked_size, without_key_values};
+use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
 use super::raster::Raster;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
@@ -191,9 +191,15 @@ fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
     let bytes = without_key_values(bytes);
     let texture = basisu::Transcoder::new(&bytes).map_err(invalid)?;
     let (width, height) = texture.base_dimensions();
-    let rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(invalid)?;
+    let mut rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(invalid)?;
     if rgba.len() as u64 != u64::from(width) * u64::from(height) * 4 {
         return Err(unreadable(index, "its data does not match its size"));
+    }
+    if second_slice_is_green(&bytes) {
+        // The decoder always writes the second slice to the alpha channel.
+        for [_, green, _, alpha] in rgba.as_chunks_mut::<4>().0 {
+            (*green, *alpha) = (*alpha, 255);
+        }
     }
     Ok(Raster { width, height, channels: 4, bytes: rgba })
 }

@@ -38,6 +38,25 @@ pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((width, height))
 }
 
+/// Colour model of ETC1S textures (Khronos Data Format Specification, `KHR_DF_MODEL_ETC1S`).
+const ETC1S: u8 = 163;
+/// Channel of an ETC1S slice that contains green values (`KHR_DF_CHANNEL_ETC1S_GGG`).
+const GREEN: u8 = 4;
+
+/// Returns whether the second slice of an ETC1S texture contains green values. Otherwise, it contains alpha values. The
+/// Basis Universal decoder does not distinguish the two.
+pub(crate) fn second_slice_is_green(bytes: &[u8]) -> bool {
+    let Some(descriptor) = data_format_descriptor(bytes) else { return false };
+    // The sample that describes the second slice starts at byte 44. Its channel is in the low bits of its fourth byte.
+    let channel = descriptor.get(47).map(|byte| byte & 0xF);
+    descriptor.get(12) == Some(&ETC1S) && channel == Some(GREEN)
+}
+
+fn data_format_descriptor(bytes: &[u8]) -> Option<&[u8]> {
+    let [offset, length] = [word(bytes, 48)?, word(bytes, 52)?].map(|n| n as usize);
+    bytes.get(offset..offset.checked_add(length)?)
+}
+
 /// Returns the file without its key/value data, which does not affect the texels. The Basis Universal decoder would use
 /// the lengths in this data without checking them.
 pub(crate) fn without_key_values(bytes: &[u8]) -> Vec<u8> {

@@ -34,7 +34,8 @@ pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) 
             }
             for (p, primitive) in mesh.primitives.iter().enumerate() {
                 let location = format!("meshes[{m}].primitives[{p}]");
-                let decoded = PrimitiveReader { source, location: &location, primitive }.primitive(materials)?;
+                let reader = PrimitiveReader { source, location: &location, primitive };
+                let Some(decoded) = reader.primitive(materials)? else { continue };
                 totals.add(source, &decoded, uses[m])?;
                 out.primitives.push(decoded);
             }
@@ -80,7 +81,16 @@ impl PrimitiveReader<'_> {
         ModelError::invalid(self.location, problem)
     }
 
-    fn primitive(&self, materials: &[Material]) -> Result<Primitive> {
+    fn warn_not_finite(&self, attribute: &str) {
+        self.source.warn(&format!("{}: {attribute} has values that are not finite, read as 0", self.location));
+    }
+
+    /// Decodes the primitive. If it has no positions, adds a warning and returns `None` (glTF 2.0, section 3.7.2.1).
+    fn primitive(&self, materials: &[Material]) -> Result<Option<Primitive>> {
+        let Some(position) = self.primitive.positions() else {
+            self.source.warn(&format!("{}: it has no POSITION, so it is not drawn", self.location));
+            return Ok(None);
+        };
         let material = match self.primitive.material {
             None => materials.len() - 1,
             Some(m) if m + 1 < materials.len() => m,
@@ -91,12 +101,9 @@ impl PrimitiveReader<'_> {
             Some(compressed) => Some(draco::decode(self.source, self.location, compressed)?),
         };
         let compressed_indices = compressed.as_mut().map(|p| std::mem::take(&mut p.indices));
-        let Some(position) = self.primitive.attributes.get("POSITION") else {
-            return Err(self.invalid("it has no POSITION"));
-        };
         let count = match &compressed {
             Some(compressed) => compressed.points,
-            None => Reader::open(self.source, *position)?.count,
+            None => Reader::open(self.source, position)?.count,
         };
         let attributes = Attributes { reader: self, compressed, count };
         let mut out = Primitive { material, ..Primitive::default() };
@@ -112,7 +119,7 @@ impl PrimitiveReader<'_> {
         Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
         add_missing_normals_and_tangents(&mut out, &materials[material], self.source)?;
-        Ok(out)
+        Ok(Some(out))
     }
 
     fn read_topology(&self, compressed: Option<Vec<u32>>, out: &mut Primitive) -> Result<()> {
@@ -232,15 +239,20 @@ fn accessor_vectors<const N: usize>(
     if reader.count != count {
         return Err(primitive.invalid(format!("{name} has {} values for {count} vertices", reader.count)));
     }
-    // A vertex without a valid position cannot be drawn. For all other attributes, 0 is a usable value.
-    if name == "POSITION" {
+    if must_be_finite(name) {
         return reader.vectors::<N>().map(Some);
     }
     let (values, had_non_finite) = reader.finite_vectors::<N>()?;
     if had_non_finite {
-        primitive.source.warn(&format!("{}: {name} has values that are not finite, read as 0", primitive.location));
+        primitive.warn_not_finite(name);
     }
     Ok(Some(values))
+}
+
+/// Returns whether a primitive is rejected if a value of the attribute is not finite. A vertex without a valid position
+/// cannot be drawn. For all other attributes, 0 is a usable value.
+fn must_be_finite(name: &str) -> bool {
+    name == "POSITION"
 }
 
 impl Attributes<'_> {
@@ -249,12 +261,16 @@ impl Attributes<'_> {
             && compressed.components(name).is_some()
         {
             self.reader.source.budget.take::<[f32; N]>(self.count)?;
-            let values = compressed.floats(name, N, self.divisor(name)).unwrap_or_default();
+            let mut values = compressed.floats(name, N, self.divisor(name)).unwrap_or_default();
             if values.len() != self.count * N {
                 return Err(self.reader.invalid(format!("{name} has fewer values than vertices")));
             }
             if values.iter().any(|v| !v.is_finite()) {
-                return Err(self.reader.invalid(format!("{name} has a value that is not finite")));
+                if must_be_finite(name) {
+                    return Err(self.reader.invalid(format!("{name} has a value that is not finite")));
+                }
+                values.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = 0.0);
+                self.reader.warn_not_finite(name);
             }
             return Ok(Some(values.as_chunks::<N>().0.to_vec()));
         }

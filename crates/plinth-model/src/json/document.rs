@@ -77,6 +77,13 @@ pub(crate) struct Primitive {
     pub(crate) extensions: PrimitiveExtensions,
 }
 
+impl Primitive {
+    /// Returns the accessor of the positions. A primitive without positions is not drawn.
+    pub(crate) fn positions(&self) -> Option<usize> {
+        self.attributes.get("POSITION").copied()
+    }
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Accessor {
@@ -131,6 +138,19 @@ impl BufferView {
     /// present, the parameters under the official name are used.
     pub(crate) fn meshopt(&self) -> Option<&MeshoptView> {
         self.extensions.meshopt.as_deref().or(self.extensions.older_meshopt.as_deref())
+    }
+
+    /// Returns the distance in bytes between the elements of an accessor that has `count` elements of `size` bytes.
+    /// Returns `None` if the elements are tightly packed.
+    pub(crate) fn stride(&self, count: u64, size: u64) -> Option<u64> {
+        let Some(packed) = self.meshopt() else { return self.byte_stride };
+        // Without `byteStride`, the elements are tightly packed (glTF 2.0, section 3.6.2.4), and the stride of the
+        // compressed data is independent of them: for example, eight bytes can be compressed as two elements. However,
+        // some programs omit `byteStride` although they padded each element to the stride of the compressed data.
+        let is_padded = size < packed.byte_stride
+            && count == packed.count
+            && packed.count.checked_mul(packed.byte_stride) == Some(self.byte_length);
+        (self.byte_stride.is_some() || is_padded).then_some(packed.byte_stride)
     }
 }
 

@@ -90,10 +90,18 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Finds the entry to which `name` refers in the file `referrer`. The name is looked up as a path relative to the
-    /// folder of `referrer`, then as a full path, then as a file name in any folder. Letter case and the direction of
-    /// slashes are ignored.
+    /// Finds the entry to which `name` refers in the file `referrer`. The name is looked up as in [`Self::find_path`],
+    /// then as a file name in any folder. Letter case and the direction of slashes are ignored.
     pub(super) fn find(&self, referrer: &str, name: &str) -> Option<String> {
+        self.find_path(referrer, name).or_else(|| {
+            let base = name.rsplit(['/', '\\']).next().filter(|base| !base.is_empty())?;
+            self.by_base.get(&base.to_lowercase()).cloned()
+        })
+    }
+
+    /// Finds the entry to which the path `name` refers in the file `referrer`. The path is relative to the folder of
+    /// `referrer` or else a full path. Letter case and the direction of slashes are ignored.
+    pub(super) fn find_path(&self, referrer: &str, name: &str) -> Option<String> {
         let name = name.replace('\\', "/").to_lowercase();
         let folder = referrer.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_lowercase());
         let mut relative: Vec<&str> = Vec::new();
@@ -104,9 +112,7 @@ impl<'a> Archive<'a> {
                 _ => relative.push(part),
             }
         }
-        let base = name.rsplit('/').next().filter(|base| !base.is_empty());
-        let found = self.by_path.get(&relative.join("/")).or_else(|| self.by_path.get(&name));
-        found.or_else(|| self.by_base.get(base?)).cloned()
+        self.by_path.get(&relative.join("/")).or_else(|| self.by_path.get(&name)).cloned()
     }
 
     /// Unpacks a file, and counts its unpacked size against the limit of the archive.

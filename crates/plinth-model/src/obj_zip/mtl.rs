@@ -76,14 +76,31 @@ pub(super) fn load(
 /// comment. Returns for each name the name of its entry in the archive, or the name itself as an error if there is no
 /// such entry.
 fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<String, String>> {
-    for whole in [line, text::without_comment(line)] {
-        if let Some(found) = archive.find(referrer, whole) {
-            return vec![Ok(found)];
+    let uncommented = text::without_comment(line);
+    if let Some(found) = [line, uncommented].into_iter().find_map(|name| archive.find_path(referrer, name)) {
+        return vec![Ok(found)];
+    }
+    // The line is split before its end is looked up as a file name in any folder. Otherwise, only the last one of
+    // several paths would be found.
+    let mut names = Vec::new();
+    for text in [uncommented, line] {
+        names = split_libraries(archive, referrer, text);
+        if names.iter().any(Result::is_ok) {
+            return names;
         }
     }
+    match [line, uncommented].into_iter().find_map(|name| archive.find(referrer, name)) {
+        Some(found) => vec![Ok(found)],
+        None if names.is_empty() => vec![Err(crate::source::shortened(line))],
+        None => names,
+    }
+}
+
+/// Splits text into names that end in `.mtl`, and looks up each of them like [`libraries`].
+fn split_libraries(archive: &Archive<'_>, referrer: &str, text: &str) -> Vec<Result<String, String>> {
     let mut out = Vec::new();
     let mut partial_name = String::new();
-    for word in line.split_whitespace() {
+    for word in text.split_whitespace() {
         partial_name = if partial_name.is_empty() { word.to_owned() } else { format!("{partial_name} {word}") };
         if word.to_ascii_lowercase().ends_with(".mtl") {
             let name = std::mem::take(&mut partial_name);
@@ -91,9 +108,6 @@ fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<St
         } else if partial_name.len() > MAX_NAME_BYTES {
             break;
         }
-    }
-    if out.is_empty() {
-        out.push(Err(crate::source::shortened(line)));
     }
     out
 }
@@ -134,11 +148,7 @@ impl Reader<'_, '_> {
 
     /// Stores a material. If several materials have the same name, the last one is used.
     fn finish(&mut self, material: Option<(String, Material)>) {
-        let Some((name, mut material)) = material else { return };
-        if material.emissive_map.is_some() && material.emissive.iter().all(|c| *c <= 0.0) {
-            material.emissive = [1.0; 3];
-        }
-        self.by_name.insert(name, material);
+        self.by_name.extend(material);
     }
 
     fn statement(&mut self, material: &mut Material, word: &str, rest: &str) {
@@ -183,9 +193,15 @@ fn finite(word: &str) -> Option<f32> {
     word.parse().ok().filter(|n: &f32| n.is_finite())
 }
 
-/// Parses a colour and converts it to linear. The colour is assumed to be sRGB, as in other viewers.
+/// Parses a colour, which consists of three numbers or of one number for a grey, and converts it to linear. The colour
+/// is assumed to be sRGB, as in other viewers.
 fn color(rest: &str) -> Option<[f32; 3]> {
-    let mut numbers = text::without_comment(rest).split_whitespace().map_while(finite);
-    let (r, g, b) = (numbers.next()?, numbers.next()?, numbers.next()?);
-    Some([r, g, b].map(|c| linear_from_srgb(c.clamp(0.0, 1.0))))
+    let words = text::without_comment(rest).split_whitespace().take(3);
+    let numbers: Vec<f32> = words.map(finite).collect::<Option<_>>()?;
+    let rgb = match numbers.as_slice() {
+        [grey] => [*grey; 3],
+        [r, g, b] => [*r, *g, *b],
+        _ => return None,
+    };
+    Some(rgb.map(|c| linear_from_srgb(c.clamp(0.0, 1.0))))
 }

@@ -128,6 +128,9 @@ impl Materials {
             && let Some(picture) = pictures.file(map)?
         {
             out["emissiveTexture"] = self.reference(picture, map);
+            if m.emissive.iter().all(|c| *c <= 0.0) {
+                out["emissiveFactor"] = json!([1, 1, 1]);
+            }
             textured = true;
         }
         if let Some(map) = &m.bump_map

@@ -61,6 +61,24 @@ fn both_draco_encodings_are_read() {
 }
 
 #[test]
+fn non_finite_values_of_optional_draco_attributes_are_zero() {
+    let with_nan = |at: usize| {
+        let mut bytes = SEQUENTIAL.to_vec();
+        bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+        draco(&bytes)
+    };
+    // Near its end, the file contains the smallest coordinates of the quantised positions and texture coordinates.
+    let (smallest_x, smallest_u) = (0x98, 0xAA);
+    let model = with_nan(smallest_u).load();
+    let read = &model.meshes[0].primitives[0];
+    for (uv, [_, y, _]) in read.uvs[0].iter().zip(&read.positions) {
+        assert!(uv[0] == 0.0 && (uv[1] - y).abs() < 1e-3, "{uv:?}");
+    }
+    assert_eq!(model.warnings, ["meshes[0].primitives[0]: TEXCOORD_0 has values that are not finite, read as 0"]);
+    assert!(with_nan(smallest_x).load_error().contains("POSITION has a value that is not finite"));
+}
+
+#[test]
 fn damaged_draco_data_never_panics() {
     for bytes in [EDGEBREAKER, SEQUENTIAL] {
         for at in 0..bytes.len() {
@@ -119,6 +137,51 @@ fn a_view_may_use_both_extension_names_at_once() {
     let view = glb.json["bufferViews"].as_array().unwrap().len() - 1;
     let same = glb.json["bufferViews"][view]["extensions"]["EXT_meshopt_compression"].clone();
     glb.json["bufferViews"][view]["extensions"]["KHR_meshopt_compression"] = same;
+    assert_eq!(glb.loaded().positions, CORNERS);
+}
+
+#[test]
+fn fallback_buffers_need_neither_data_nor_a_mark() {
+    let name = "EXT_meshopt_compression";
+    let marked = json!({name: {"fallback": true}});
+    for fallback in [
+        json!({"byteLength": 48}),
+        json!({"byteLength": 48, "uri": "fallback.bin", "extensions": marked}),
+        json!({"byteLength": 48, "uri": "data:application/octet-stream;base64,", "extensions": marked}),
+    ] {
+        let mut glb = meshopt(name, &attributes(), json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES"}));
+        glb.json["buffers"][1] = fallback;
+        assert_eq!(glb.loaded().positions, CORNERS);
+    }
+}
+
+#[test]
+fn elements_of_a_compressed_view_without_a_stride_are_packed() {
+    // Eight morph weights of one byte each are compressed as two elements.
+    let data = meshopt::encode_vertex_buffer(&[[0_u8, 51, 102, 153], [204, 255, 0, 51]]).unwrap();
+    let mut glb = meshopt("EXT_meshopt_compression", &data, json!({"byteStride": 4, "count": 2, "mode": "ATTRIBUTES"}));
+    let view = glb.json["accessors"][0]["bufferView"].as_u64().unwrap() as usize;
+    glb.json["accessors"][0]["bufferView"] = 0.into();
+    glb.json["bufferViews"][view].as_object_mut().unwrap().remove("byteStride");
+    glb.json["bufferViews"][view]["byteLength"] = 8.into();
+    glb.primitive()["targets"] = json!([{"POSITION": 0}]);
+    let weights = json!({"bufferView": view, "componentType": 5121, "normalized": true, "count": 8, "type": "SCALAR"});
+    let weights = glb.push("accessors", weights);
+    let times = glb.accessor(&std::array::from_fn::<_, 8, _>(|key| [key as f32]));
+    let animation = json!({
+        "samplers": [{"input": times, "output": weights}],
+        "channels": [{"sampler": 0, "target": {"node": 0, "path": "weights"}}],
+    });
+    glb.push("animations", animation);
+    assert_near(&glb.load().animations[0].channels[0].values, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 0.0, 0.2]);
+}
+
+#[test]
+fn elements_that_are_padded_to_the_compressed_stride_are_read() {
+    let description = json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES"});
+    let mut glb = meshopt("EXT_meshopt_compression", &attributes(), description);
+    let view = glb.json["accessors"][0]["bufferView"].as_u64().unwrap() as usize;
+    glb.json["bufferViews"][view].as_object_mut().unwrap().remove("byteStride");
     assert_eq!(glb.loaded().positions, CORNERS);
 }
 

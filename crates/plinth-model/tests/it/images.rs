@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use image::{DynamicImage, ExtendedColorType, ImageFormat};
-use plinth_model::{Image, Limits, LoadOptions};
+use plinth_model::{Image, Limits, LoadOptions, inspect};
 use serde_json::json;
 
 use crate::glb::Glb;
@@ -63,18 +63,55 @@ fn ktx2(bytes: &[u8]) -> Glb {
     glb
 }
 
+/// Asserts that the upper corners of an image of 8 × 8 texels have nearly these values.
+#[track_caller]
+fn assert_corners(bytes: &[u8], expected: [[i32; 4]; 2]) {
+    let image = ktx2(bytes).load().images.swap_remove(0);
+    assert_eq!((image.width, image.height), (8, 8));
+    let found = [0, 7].map(|x: usize| [0, 1, 2, 3].map(|c| i32::from(image.pixels[x * 4 + c])));
+    let near = found.iter().flatten().zip(expected.iter().flatten()).all(|(f, e)| (f - e).abs() <= 12);
+    assert!(near, "{found:?} is not {expected:?}");
+}
+
 #[test]
 fn both_basis_universal_encodings_are_read() {
     for bytes in
         [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
     {
-        let image = ktx2(bytes).load().images.swap_remove(0);
-        assert_eq!((image.width, image.height), (8, 8));
-        let [left, right] = [0, 7].map(|x: usize| [0, 1, 2, 3].map(|c| i32::from(image.pixels[x * 4 + c])));
-        for (found, expected) in [(left, [255, 0, 0, 255]), (right, [0, 0, 255, 255])] {
-            assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() <= 12), "{found:?}");
-        }
+        assert_corners(bytes, [[255, 0, 0, 255], [0, 0, 255, 255]]);
     }
+}
+
+/// Builds an ETC1S file with two slices. In the first slice, the left half is red and the right half is cyan. In the
+/// second slice, it is the other way round. `channels` are the channels of the slices in the data format descriptor.
+fn two_slices(channels: [u8; 2]) -> Vec<u8> {
+    let mut bytes = include_bytes!("../fixtures/halves_etc1s.ktx2").to_vec();
+    // This bit is the code of the green value of the blue endpoint, which changes from 0 to 31.
+    bytes[265] ^= 4;
+    // The file has a code only for the endpoint after the last one. With this bit, the codes are 0 for the last endpoint
+    // and 1 for the one after it.
+    bytes[291] ^= 2;
+    // The last byte of the file is the slice. The codes of its halves are the second and the fifth bit from the right.
+    bytes.truncate(314);
+    bytes.extend([0b0001_0010, 0b0001_0000]);
+    // The length of the mip level, and the offset and the length of the second slice.
+    (bytes[88], bytes[216], bytes[220]) = (2, 1, 1);
+    let mut descriptor = bytes[104..148].to_vec();
+    descriptor[31] = channels[0];
+    descriptor.extend([64, 0, 63, channels[1], 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255]);
+    let offset = bytes.len() as u32;
+    bytes[48..52].copy_from_slice(&offset.to_le_bytes());
+    bytes[52] = descriptor.len() as u8;
+    bytes.extend(descriptor);
+    bytes
+}
+
+#[test]
+fn the_second_slice_of_etc1s_is_green_or_alpha() {
+    // RRR and GGG.
+    assert_corners(&two_slices([3, 4]), [[255, 255, 0, 255], [0, 0, 255, 255]]);
+    // RGB and AAA.
+    assert_corners(&two_slices([0, 15]), [[255, 0, 0, 255], [0, 255, 255, 0]]);
 }
 
 /// Builds a KTX2 file with one mip level of uncompressed texels.
@@ -143,9 +180,11 @@ fn ktx2_images_beyond_the_maximum_side_are_rejected() {
 
 #[test]
 fn damaged_ktx2_never_panics() {
-    for good in
-        [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
-    {
+    for good in [
+        include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(),
+        include_bytes!("../fixtures/halves_uastc.ktx2"),
+        two_slices([3, 4]).as_slice(),
+    ] {
         for at in 0..good.len() {
             for change in [0xFF, 0x01, 0x80] {
                 let mut damaged = good.to_vec();
@@ -196,6 +235,19 @@ fn an_unused_invalid_image_is_accepted() {
     let unused = glb.push("textures", json!({"source": 1}));
     glb.push("materials", json!({"emissiveTexture": {"index": unused}}));
     assert_eq!(glb.load().images[0].pixels, [9; 4]);
+}
+
+#[test]
+fn an_unused_image_outside_of_the_file_is_accepted() {
+    let mut glb = ktx2(include_bytes!("../fixtures/halves_etc1s.ktx2"));
+    let alternative = glb.push("images", json!({"uri": "halves.png"}));
+    glb.json["textures"][0]["source"] = alternative.into();
+    let model = glb.load();
+    assert_eq!((model.images[0].width, model.warnings), (8, vec![]));
+    let inventory = inspect(&glb.bytes(), &LoadOptions::default()).unwrap();
+    assert!(inventory.warnings[0].starts_with("not used: images[1] refers to 'halves.png'"), "{inventory:?}");
+    glb.json["textures"][0] = json!({"source": alternative});
+    assert!(glb.load_error().contains("images[1] refers to 'halves.png' outside of the file"));
 }
 
 #[test]

@@ -135,6 +135,16 @@ fn colours_and_opacity_are_read() {
 }
 
 #[test]
+fn a_colour_with_one_number_is_grey() {
+    let m = material("Kd 0.5 # grey\nKe 1", &[]);
+    assert_near(&m.base_color, &[0.214_041_14, 0.214_041_14, 0.214_041_14, 1.0]);
+    assert_eq!(m.emissive, [1.0; 3]);
+    for ignored in ["Kd", "Kd spectral a.rfl 1", "Kd 0.5 0.5", "Kd 0.5 nan 0.5"] {
+        assert_eq!(material(ignored, &[]).base_color, [1.0; 4], "{ignored}");
+    }
+}
+
+#[test]
 fn a_colour_texture_replaces_the_colour_in_any_order() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     for statements in ["Kd 0 0 0\nmap_Kd t.png", "map_Kd t.png\nKd 0 0 0"] {
@@ -170,6 +180,14 @@ fn emissive_textures_without_an_emissive_colour_use_white() {
     assert_eq!(m.emissive, [1.0; 3]);
     assert!(m.emissive_texture.is_some());
     assert_eq!(material("Ke 0 0 1\nmap_Ke t.png", &[("t.png", &red)]).emissive, [0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn emissive_textures_that_are_ignored_leave_the_emissive_colour() {
+    for (statements, expected) in [("map_Ke t.gif", [0.0; 3]), ("map_Ke t.gif\nKe 0 0 1", [0.0, 0.0, 1.0])] {
+        let m = material(statements, &[("t.gif", b"GIF89a")]);
+        assert_eq!((m.emissive, m.emissive_texture), (expected, None), "{statements}");
+    }
 }
 
 /// Returns the RGBA value of the first texel of the base colour texture.
@@ -281,6 +299,31 @@ fn a_line_may_name_several_libraries_with_unicode_names() {
         [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];
     assert_eq!(model(&files).materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(convert(&files).unwrap().warnings, ["the material library 'İgone.mtl' is not in the ZIP"]);
+}
+
+#[test]
+fn a_line_may_name_several_libraries_in_folders() {
+    let (red, blue) = (b"newmtl red\nKd 1 0 0\n".as_slice(), b"newmtl blue\nKd 0 0 1\n".as_slice());
+    for line in ["./a.mtl ./b.mtl", "mtl/a.mtl mtl/b.mtl", "C:\\scan\\a.mtl C:\\scan\\b.mtl # not c.mtl"] {
+        for folder in ["", "mtl/"] {
+            let obj = format!("mtllib {line}\nusemtl red\n{TRIANGLE}usemtl blue\nf 1 2 3\n");
+            let (a, b) = (format!("{folder}a.mtl"), format!("{folder}b.mtl"));
+            let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), (&a, red), (&b, blue)];
+            let colors: Vec<[f32; 4]> = model(&files).materials.iter().take(2).map(|m| m.base_color).collect();
+            assert_eq!(colors, [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0]], "{line} {folder}");
+            assert_eq!(convert(&files).unwrap().warnings, [""; 0], "{line} {folder}");
+        }
+    }
+}
+
+#[test]
+fn a_library_in_another_folder_may_have_any_name() {
+    for name in ["my wood.mtl", "my  wood.mtl", "old.mtl new.mtl", "wood.mtl # 2", "wood"] {
+        let obj = format!("mtllib scan/{name}\nusemtl m\n{TRIANGLE}");
+        let mtl = format!("textures/{name}");
+        let files: [(&str, &[u8]); 2] = [("a.obj", obj.as_bytes()), (&mtl, b"newmtl m\nKd 1 0 0\n")];
+        assert_eq!(model(&files).materials[0].base_color, [1.0, 0.0, 0.0, 1.0], "{name}");
+    }
 }
 
 #[test]

@@ -51,8 +51,11 @@ fn normalized_weights_are_read_and_vertices_without_weights_follow_joint_0() {
 
 #[test]
 fn a_joint_out_of_range_with_weight_is_rejected() {
-    let load_error = skinned([[250, 0, 0, 0]; 3], FIRST).load_error();
-    assert_eq!(load_error, "meshes[0].primitives[0]: joint 250 is out of range: the skin has 2 joints");
+    let mut glb = skinned([[250, 0, 0, 0]; 3], FIRST);
+    assert_eq!(glb.load_error(), "meshes[0].primitives[0]: joint 250 is out of range: the skin has 2 joints");
+    // A primitive that is not drawn counts in the location.
+    glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().insert(0, json!({"attributes": {}}));
+    assert_eq!(glb.load_error(), "meshes[0].primitives[1]: joint 250 is out of range: the skin has 2 joints");
 }
 
 #[test]

@@ -61,8 +61,9 @@ fn values_out_of_range_are_rejected() {
             g.json["bufferViews"][0]["byteOffset"] = 18_446_744_073_709_551_608_u64.into();
         }),
         ("buffers[0]: byteLength is 9999 but only", |g| g.json["buffers"][0]["byteLength"] = 9999.into()),
-        ("buffers[1]: it has neither data nor a URI", |g| {
-            g.push("buffers", json!({"byteLength": 4}));
+        ("bufferViews[0]: buffer 1 has no data", |g| {
+            g.push("buffers", json!({"byteLength": 36}));
+            g.json["bufferViews"][0]["buffer"] = 1.into();
         }),
         ("meshes[0].primitives[0]: mode 7 does not exist", |g| g.primitive()["mode"] = 7.into()),
         ("images[0]: it has neither data nor a URI", |g| g.json["images"][0] = json!({})),
@@ -72,7 +73,7 @@ fn values_out_of_range_are_rejected() {
 #[test]
 fn invalid_vertex_data_is_rejected() {
     assert_rejected(&[
-        ("it has no POSITION", |g| g.primitive()["attributes"] = json!({})),
+        ("there is nothing to draw", |g| g.primitive()["attributes"] = json!({})),
         ("index 3 is out of range: there are 3 vertices", |g| g.indices(&[0_u16, 1, 3])),
         ("unsigned integers are needed", |g| g.indices(&[0.0_f32, 1.0, 2.0])),
         ("it has 3 components where 1 are needed", |g| {

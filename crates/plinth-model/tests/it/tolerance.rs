@@ -3,7 +3,7 @@
 use plinth_model::{AlphaMode, LoadOptions, Transform, Wrap, inspect, load_glb};
 use serde_json::{Value, json};
 
-use crate::glb::{Glb, UVS, assert_near, file};
+use crate::glb::{CORNERS, Glb, UVS, assert_near, file};
 use crate::images::png;
 
 fn textured() -> Glb {
@@ -136,6 +136,17 @@ fn non_finite_values_of_optional_attributes_are_zero() {
     glb.material()["normalTexture"] = json!({"index": 0});
     let tangents = glb.loaded().tangents;
     assert_eq!((tangents[0][3], tangents[1], tangents[2][3]), (0.0, [1.0, 0.0, 0.0, 1.0], 0.0));
+}
+
+#[test]
+fn a_primitive_without_positions_is_not_drawn() {
+    let mut glb = textured();
+    let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.insert(0, json!({"attributes": {"TEXCOORD_0": 1}}));
+    let model = glb.load();
+    assert_eq!(model.meshes[0].primitives.len(), 1);
+    assert_eq!(model.meshes[0].primitives[0].positions, CORNERS);
+    assert_eq!(model.warnings, ["meshes[0].primitives[0]: it has no POSITION, so it is not drawn"]);
 }
 
 #[test]
