@@ -25,7 +25,7 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
     };
     let open = match api.service.open_request(&caller) {
         Ok(open) => open,
-        Err(error) => return ApiError::from(error).into_response(),
+        Err(error) => return too_many_open(&api, error),
     };
     if let Some(drain_limit) = request.extensions().get::<DrainLimit>() {
         drain_limit.extend();
@@ -45,6 +45,16 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
     // The tracing middleware logs the caller, which it reads from the response.
     response.extensions_mut().insert(caller);
     response.extensions_mut().insert(open);
+    response
+}
+
+/// Builds the response to a request of an account that has too many open requests. The request is not counted toward the rate limit, but
+/// until the account may try again, no request is allowed.
+fn too_many_open(api: &Api, error: ServiceError) -> Response {
+    let limit = api.service.options().requests_per_minute;
+    let reset_secs = error.retry_after_secs.unwrap_or_default();
+    let mut response = ApiError::from(error).into_response();
+    say(Allowance { limit, remaining: 0, reset_secs, is_exceeded: true }, response.headers_mut());
     response
 }
 

@@ -1,5 +1,7 @@
 //! Database errors.
 
+use std::path::PathBuf;
+
 /// An error of the database or of its configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
@@ -8,6 +10,13 @@ pub enum DbError {
     Address {
         /// The reason, for the error message.
         problem: String,
+    },
+    /// A file for a SQLite database cannot be created.
+    #[error("{} cannot be created", file.display())]
+    Create {
+        file: PathBuf,
+        /// Error of the file system.
+        source: std::io::Error,
     },
     /// The database cannot be copied to a file.
     #[error("{problem}")]

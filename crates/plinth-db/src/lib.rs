@@ -17,6 +17,7 @@ mod render_hours;
 mod row;
 mod sql;
 mod states;
+mod system;
 mod table;
 mod tx;
 
@@ -60,6 +61,7 @@ pub use error::DbError;
 pub use listen::{Heard, PictureListener, QueueListener, Queued, is_preview_worker_listening};
 pub use migrate::newest_version;
 pub use pool::{Db, DbOptions, TimeLimits};
+pub use system::create_sqlite_file;
 pub use tx::Tx;
 
 /// The result of a database operation.

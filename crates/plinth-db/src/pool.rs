@@ -1,5 +1,6 @@
 //! Opens a database and manages its connection pools.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
+use tokio::time::timeout;
 
 use crate::Result;
 use crate::checkpoint::{Checkpoints, LOG_PAGES};
@@ -16,6 +18,7 @@ use crate::conn::{Conn, Inner, system_ms};
 use crate::error::DbError;
 use crate::migrate::{check_is_supported, migrator};
 use crate::sql::{Sql, params};
+use crate::system::create_sqlite_file;
 
 /// Timeout for a connection from the pool, and for SQLite's lock of the database file.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,6 +33,8 @@ pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
 /// PostgreSQL takes longer to restart, so a connection from before a restart is never used untested after it. A connection that
 /// was used just before was tested when it returned to the pool.
 const IDLE_UNTESTED: Duration = Duration::from_millis(20);
+/// Time limit of the query of a ping. It is short, because the query may use a connection that is reserved for workers.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of PostgreSQL connections that are reserved for workers. At most a quarter of all connections is
 /// reserved.
 const MAX_LEASE_CONNECTIONS: u32 = 4;
@@ -165,9 +170,17 @@ impl Db {
         }
     }
 
-    /// Runs a trivial query to check that the database responds.
+    /// Runs a trivial query to check that the database responds. The future should not be dropped before it ends: otherwise its
+    /// connection cannot be used again until the database responds.
     pub async fn ping(&self) -> Result<()> {
-        self.read().await?.fetch_one("SELECT CAST(1 AS BIGINT) AS one", params![]).await?.int("one").map(drop)
+        let mut conn = self.read().await?;
+        let sql = "SELECT CAST(1 AS BIGINT) AS one";
+        let answered = timeout(PING_TIMEOUT, conn.fetch_one(sql, params![])).await;
+        if let Ok(row) = answered {
+            return row?.int("one").map(drop);
+        }
+        conn.discard();
+        Err(DbError::QueryTimeout)
     }
 
     /// Returns the version of the last migration that was run on this database; `None` if the database has no tables.
@@ -185,14 +198,17 @@ impl Db {
         conn.fetch_one(sql, params![]).await?.maybe_int("version")
     }
 
-    /// Writes a consistent snapshot of a SQLite database to a new file, while other connections read and write.
-    /// Errors: the file exists, or the database is PostgreSQL, which `pg_dump` copies.
+    /// Writes a consistent snapshot of a SQLite database to a new file, which only its owner can read, while other
+    /// connections read and write.
+    /// Errors: the file exists or cannot be created, or the database is PostgreSQL, which `pg_dump` copies.
     pub async fn copy_to(&self, file: &Path) -> Result<()> {
         if self.is_shared() {
             return Err(DbError::Copy { problem: "only a SQLite database can be copied to a file" });
         }
-        let file = file.to_str().ok_or(DbError::Copy { problem: "the path of the copy is not valid UTF-8" })?;
-        self.connection_to_write().await?.execute("VACUUM INTO $1", params![file]).await.map(drop)
+        let name = file.to_str().ok_or(DbError::Copy { problem: "the path of the copy is not valid UTF-8" })?;
+        let mut conn = self.connection_to_write().await?;
+        create_sqlite_file(file).map_err(|source| DbError::Create { file: file.to_owned(), source })?;
+        conn.execute("VACUUM INTO $1", params![name]).await.map(drop)
     }
 
     /// Closes all connections. Waits until the connections in use are returned to the pool.
@@ -236,6 +252,13 @@ impl Db {
 async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
     if path.as_os_str().is_empty() {
         return Err(DbError::Address { problem: "the file name is missing".to_owned() });
+    }
+    // A file that exists is not opened: closing it would release the locks that SQLite holds on it in this process.
+    if options.may_change
+        && let Err(source) = create_sqlite_file(path)
+        && source.kind() != ErrorKind::AlreadyExists
+    {
+        return Err(DbError::Create { file: path.to_owned(), source });
     }
     let connect = SqliteConnectOptions::new()
         .filename(PathBuf::from(path))
@@ -293,7 +316,42 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use plinth_testkit::TestDatabase;
+
     use super::*;
+
+    fn mode(file: &Path) -> u32 {
+        std::fs::metadata(file).unwrap().permissions().mode() & 0o777
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn only_its_owner_can_read_a_new_sqlite_database_or_a_copy() {
+        let database = TestDatabase::sqlite();
+        let file = Path::new(database.address().strip_prefix("sqlite://").unwrap());
+        let (log, copy) = (file.with_file_name("plinth.db-wal"), file.with_file_name("copy.db"));
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        db.copy_to(&copy).await.unwrap();
+        assert_eq!([file, log.as_path(), copy.as_path()].map(mode), [0o600; 3]);
+        let error = db.copy_to(&copy).await.unwrap_err();
+        assert!(matches!(error, DbError::Create { .. }), "{error}");
+        db.close().await;
+        let copied = Db::open(&format!("sqlite://{}", copy.display()), DbOptions::default()).await.unwrap();
+        assert!(copied.table_version().await.unwrap().is_some());
+        copied.close().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_sqlite_database_that_exists_keeps_its_permissions() {
+        let database = TestDatabase::sqlite();
+        let file = Path::new(database.address().strip_prefix("sqlite://").unwrap());
+        std::fs::write(file, "").unwrap();
+        std::fs::set_permissions(file, Permissions::from_mode(0o640)).unwrap();
+        Db::open(database.address(), DbOptions::default()).await.unwrap().close().await;
+        assert_eq!(mode(file), 0o640);
+    }
 
     #[test]
     fn a_transaction_may_take_longer_than_a_statement_and_less_than_a_minute() {

@@ -148,6 +148,14 @@ pub async fn list_deleted_with_assets(conn: &mut Conn, limit: u32) -> Result<Vec
     rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
 
+/// Lists at most `limit` deleted workspaces that have renders, according to the counter of renders. Reads one short row for each
+/// workspace, and no renders.
+pub async fn list_deleted_with_renders(conn: &mut Conn, limit: u32) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND render_count > 0 LIMIT $1";
+    let rows = conn.fetch_all(sql, params![i64::from(limit)]).await?;
+    rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}
+
 /// Lists the members of a workspace, the owner first.
 pub async fn list_members(conn: &mut Conn, id: &WorkspaceId) -> Result<Vec<Member>> {
     let sql = concat!(
@@ -183,27 +191,45 @@ pub async fn set_name(tx: &mut Tx, id: &WorkspaceId, name: &str) -> Result<()> {
 pub async fn set_owner(tx: &mut Tx, id: &WorkspaceId, from: &AccountId, to: &AccountId, now: i64) -> Result<()> {
     tx.execute("UPDATE workspaces SET owner_id = $2 WHERE id = $1", params![id, to]).await?;
     let sql = "UPDATE members SET role = $3, is_manager = $4 WHERE workspace_id = $1 AND account_id = $2";
-    tx.execute(sql, params![id, from, Role::Editor.as_str(), true]).await?;
+    let (role, is_manager) = stored(Role::Admin);
+    tx.execute(sql, params![id, from, role, is_manager]).await?;
     set_member(tx, id, to, Role::Owner, now).await
 }
 
 /// Adds a member, or changes the role of a member. Never changes the role of the owner, even if the member has become the owner
 /// after this transaction read the role.
 pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
-    let stored = if role == Role::Admin { Role::Editor } else { role };
+    let (role, is_manager) = stored(role);
     insert!(
         tx,
         "members",
         workspace_id: id,
         account_id: account,
-        role: stored.as_str(),
-        is_manager: role == Role::Admin,
+        role: role,
+        is_manager: is_manager,
         created_at: now;
         concat!(
             "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role, is_manager = excluded.is_manager ",
             unless_owner!()
         )
     )
+}
+
+/// Changes the role of a member who has the role `from`. Returns false and changes nothing if the account is no member or has another
+/// role, for example because another transaction has removed the member or changed its role since this transaction read the role.
+pub async fn set_role(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, from: Role, to: Role) -> Result<bool> {
+    let sql = "UPDATE members SET role = $3, is_manager = $4 \
+               WHERE workspace_id = $1 AND account_id = $2 AND role = $5 AND is_manager = $6";
+    let ((role, is_manager), (old_role, was_manager)) = (stored(to), stored(from));
+    Ok(tx.execute(sql, params![id, account, role, is_manager, old_role, was_manager]).await? == 1)
+}
+
+/// Returns the values that store a role: the column `role`, and the mark of administrators.
+const fn stored(role: Role) -> (&'static str, bool) {
+    match role {
+        Role::Admin => (Role::Editor.as_str(), true),
+        Role::Owner | Role::Editor | Role::Viewer => (role.as_str(), false),
+    }
 }
 
 /// Removes a member. Returns false if the account is not a member, or is the owner.

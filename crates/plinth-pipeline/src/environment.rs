@@ -59,11 +59,15 @@ impl EnvironmentFiles {
         }
     }
 
+    /// Returns the paths of all files.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Radiance(file) => vec![file.as_path()],
+            Self::GainMap { sdr, gain_map, metadata } => vec![sdr.as_path(), gain_map.as_path(), metadata.as_path()],
+        }
+    }
+
     fn names(&self) -> String {
-        let files = match self {
-            Self::Radiance(file) => vec![file],
-            Self::GainMap { sdr, gain_map, metadata } => vec![sdr, gain_map, metadata],
-        };
-        files.into_iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+        self.paths().into_iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 }

@@ -38,12 +38,15 @@ pub struct CleanupReport {
     pub rows: u64,
     /// Number of models that were marked as deleted, or whose file was scheduled for deletion.
     pub models: u64,
+    /// Number of renders that were marked as deleted.
+    pub renders: u64,
 }
 
 impl Service {
-    /// Deletes files of deleted models, assets of deleted workspaces, objects that are scheduled for deletion, abandoned uploads, rows of
-    /// ended previews, expired sessions, link secrets and rate windows, and old reports of workers. Several machines may call this method
-    /// concurrently. One call deletes a limited number of objects and rows; call the method again until it deletes nothing.
+    /// Deletes files of deleted models, renders and assets of deleted workspaces, objects that are scheduled for deletion, abandoned
+    /// uploads, rows of ended previews, expired sessions, link secrets and rate windows, and old reports of workers. Several machines may
+    /// call this method concurrently. One call deletes a limited number of objects and rows; call the method again until it deletes
+    /// nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         self.windows.forget_ended(self.options.clock.read_ms(&self.db).await?);
         // These rows name no objects, so they are deleted during a hold, too.
@@ -56,12 +59,13 @@ impl Service {
             })
         });
         let mut swept = CleanupReport { rows: deleting.await?, ..CleanupReport::default() };
-        // During a hold, files remain in the store. Therefore models and assets continue to count, too. The hold is checked again after
-        // the claim. If a hold started in the meantime, its backup may reference the claimed objects.
+        // During a hold, files remain in the store. Therefore models, renders and assets continue to count, too. The hold is checked again
+        // after the claim. If a hold started in the meantime, its backup may reference the claimed objects.
         if self.is_held().await? {
             return Ok(swept);
         }
         swept.models = self.schedule_unneeded_models().await?;
+        swept.renders = self.delete_renders_of_deleted_workspaces().await?;
         swept.rows += self.delete_assets_of_deleted_workspaces().await?;
         let claiming = self.write_at(move |tx, now| {
             Box::pin(async move {

@@ -139,8 +139,8 @@ impl Service {
             match self.clean_up().await {
                 Ok(swept) if swept == CleanupReport::default() => return,
                 Ok(swept) => {
-                    let CleanupReport { objects, rows, models } = swept;
-                    tracing::info!(objects, rows, models, "cleanup deleted objects and rows");
+                    let CleanupReport { objects, rows, models, renders } = swept;
+                    tracing::info!(objects, rows, models, renders, "cleanup deleted objects and rows");
                 }
                 Err(error) => return tracing::error!(error = %causes(&error), "cleanup failed"),
             }

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::delivery::archive::ArchiveCache;
 use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
-use crate::health::StoreHealth;
+use crate::health::HealthChecks;
 use crate::mail::MailOptions;
 use crate::open_requests::OpenRequests;
 use crate::previews::PreviewDesk;
@@ -170,7 +170,7 @@ pub struct Service {
     pub(crate) previews: Arc<PreviewDesk>,
     pub(crate) arrivals: Arc<Arrivals>,
     pub(crate) windows: Windows,
-    pub(crate) store_health: Arc<StoreHealth>,
+    pub(crate) health_checks: Arc<HealthChecks>,
     pub(crate) archives: Arc<ArchiveCache>,
     /// Client of the payment provider.
     pub(crate) stripe: StripeClient,
@@ -201,7 +201,7 @@ impl Service {
             writers: FairSemaphore::new(u64::MAX, 1),
             db,
             store,
-            store_health: Arc::default(),
+            health_checks: Arc::default(),
             archives: Arc::default(),
             stripe: StripeClient::default(),
         }

@@ -19,9 +19,9 @@ use crate::resume::{PAUSE, Pieces, Reopen, resuming};
 use crate::stored::Stored;
 
 /// Size of a part of a multipart upload, in bytes. S3 allows 10 000 parts, so the maximum size of an object is 78 GiB.
-const PART_BYTES: usize = 8 << 20;
+pub(crate) const PART_BYTES: usize = 8 << 20;
 /// Maximum number of parts of a file that are uploaded concurrently.
-const PARTS_AT_ONCE: usize = 3;
+pub(crate) const PARTS_AT_ONCE: usize = 3;
 /// Maximum number of files that are uploaded concurrently. For each file, up to four parts are in memory: three that
 /// are uploaded, and one that is read from the file.
 pub(crate) const PUTS_AT_ONCE: usize = 6;
@@ -50,7 +50,7 @@ impl Store {
 
     async fn put_at(&self, path: &Path, bytes: Bytes) -> Result<Stored> {
         let stored = Stored { size: bytes.len() as u64, crc32: crc32fast::hash(&bytes) };
-        self.objects.put(path, PutPayload::from(bytes)).await?;
+        self.uploads.put(path, PutPayload::from(bytes)).await?;
         Ok(stored)
     }
 
@@ -70,7 +70,7 @@ impl Store {
             reader.read_to_end(&mut bytes).await?;
             return self.put_at(path, bytes.into()).await;
         }
-        let upload = self.objects.put_multipart(path).await?;
+        let upload = self.uploads.put_multipart(path).await?;
         let mut writer = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
         match write_parts(&mut reader, &mut writer).await {
             Ok(stored) => {
@@ -166,9 +166,9 @@ impl Store {
         Ok(removed)
     }
 
-    /// Checks that the store is reachable.
+    /// Checks that the store is reachable. With S3, this is a single request of at most 10 s, without retries.
     pub async fn ping(&self) -> Result<()> {
-        match self.objects.head(&self.path_of("ping")?).await {
+        match self.pings.head(&self.path_of("ping")?).await {
             Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ClientOptions, ObjectStore};
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use tokio::sync::Semaphore;
 
 use crate::Result;
@@ -18,6 +18,11 @@ use crate::link::LinkSigner;
 
 /// Maximum time for which a request to S3 may receive no data.
 const READ_TIME: Duration = Duration::from_mins(1);
+/// [`READ_TIME`] of uploads. S3 responds after it has received the whole body, so this is also the maximum time for sending a body. At
+/// most 18 parts of 8 MiB are sent at the same time, three of each of six files. They need a connection of 4 Mbit/s.
+const UPLOAD_READ_TIME: Duration = Duration::from_mins(5);
+/// Maximum total time of a ping.
+const PING_TIME: Duration = Duration::from_secs(10);
 
 /// Options of [`Store::open`].
 #[derive(Clone, Debug)]
@@ -35,7 +40,12 @@ pub struct StoreOptions {
 /// An open store. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Store {
+    /// The client of all requests for which there is no other client.
     pub(crate) objects: Arc<dyn ObjectStore>,
+    /// The client of uploads.
+    pub(crate) uploads: Arc<dyn ObjectStore>,
+    /// The client of pings.
+    pub(crate) pings: Arc<dyn ObjectStore>,
     pub(crate) links: Links,
     /// Folder of the local store; `None` for S3.
     pub(crate) folder: Option<Arc<FilePath>>,
@@ -68,12 +78,19 @@ impl Store {
         if bucket.is_empty() {
             return Err(StoreError::Address { problem: "the bucket is missing".to_owned() });
         }
-        let objects = s3(bucket, &options.s3, None)?;
-        let links = s3(bucket, &options.s3, options.s3_public_endpoint.as_deref())?;
+        let client = |purpose| s3(bucket, &options.s3, None, purpose).map(Arc::new);
+        let links = s3(bucket, &options.s3, options.s3_public_endpoint.as_deref(), Purpose::Requests)?;
         let prefix = Path::parse(prefix.trim_matches('/'))
             .map_err(|error| StoreError::Address { problem: error.to_string() })?;
-        let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
-        Ok(Self { objects: Arc::new(objects), links: Links::S3(Arc::new(links)), folder: None, prefix, puts })
+        Ok(Self {
+            objects: client(Purpose::Requests)?,
+            uploads: client(Purpose::Uploads)?,
+            pings: client(Purpose::Pings)?,
+            links: Links::S3(Arc::new(links)),
+            folder: None,
+            prefix,
+            puts: Arc::new(Semaphore::new(PUTS_AT_ONCE)),
+        })
     }
 
     fn open_folder(folder: &FilePath, signer: LinkSigner) -> Result<Self> {
@@ -84,9 +101,16 @@ impl Store {
         // With fsync, an object survives a power failure once its write has been acknowledged. The automatic cleanup
         // removes empty folders.
         let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
-        let folder = Some(folder.into());
-        let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
-        Ok(Self { objects: Arc::new(files), links: Links::Local(signer), folder, prefix: Path::default(), puts })
+        let files: Arc<dyn ObjectStore> = Arc::new(files);
+        Ok(Self {
+            uploads: Arc::clone(&files),
+            pings: Arc::clone(&files),
+            objects: files,
+            links: Links::Local(signer),
+            folder: Some(folder.into()),
+            prefix: Path::default(),
+            puts: Arc::new(Semaphore::new(PUTS_AT_ONCE)),
+        })
     }
 
     /// Returns the folder of the local store; `None` for S3.
@@ -112,18 +136,48 @@ impl Store {
     }
 }
 
+/// The purpose of an S3 client, on which its time limits and retries depend.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// All requests except those below.
+    Requests,
+    Uploads,
+    Pings,
+}
+
+impl Purpose {
+    fn time_limits(self) -> ClientOptions {
+        // There is no limit on the total time of a response, because a slow client may take long to download a model of 1
+        // GB.
+        let unlimited = ClientOptions::new().with_timeout_disabled();
+        match self {
+            Self::Requests => unlimited.with_read_timeout(READ_TIME),
+            Self::Uploads => unlimited.with_read_timeout(UPLOAD_READ_TIME),
+            Self::Pings => unlimited.with_timeout(PING_TIME),
+        }
+    }
+
+    fn retries(self) -> RetryConfig {
+        match self {
+            Self::Requests | Self::Uploads => RetryConfig::default(),
+            // The caller wants to know whether the store responds now, and decides how often it is asked.
+            Self::Pings => RetryConfig { max_retries: 0, ..RetryConfig::default() },
+        }
+    }
+}
+
 /// Returns whether `name` is an S3 setting, such as `AWS_ACCESS_KEY_ID`.
 pub fn is_s3_setting(name: &str) -> bool {
     name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>().is_ok()
 }
 
-fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
+fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>, purpose: Purpose) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };
-    // There is no limit on the total time of a response, because a slow client may take long to download a model of 1
-    // GB.
-    let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(READ_TIME);
-    let mut builder = AmazonS3Builder::new().with_client_options(client).with_bucket_name(bucket);
+    let mut builder = AmazonS3Builder::new()
+        .with_client_options(purpose.time_limits())
+        .with_retry(purpose.retries())
+        .with_bucket_name(bucket);
     for (name, value) in settings {
         let key: AmazonS3ConfigKey = name
             .to_ascii_lowercase()
@@ -143,4 +197,16 @@ fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Re
 /// Installs ring as the TLS crypto provider of this process, unless a provider is already installed.
 fn use_ring() {
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blob::{PART_BYTES, PARTS_AT_ONCE};
+
+    #[test]
+    fn all_parts_that_are_uploaded_at_once_fit_through_4_mbit_per_second() {
+        let bits = 8 * (PUTS_AT_ONCE * PARTS_AT_ONCE * PART_BYTES) as u64;
+        assert_eq!(bits / UPLOAD_READ_TIME.as_secs() / 1_000_000, 4);
+    }
 }

@@ -1,6 +1,7 @@
 //! Renewal of leases.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use plinth_pipeline::failure_message;
@@ -24,11 +25,27 @@ const AGAIN: u32 = 12;
 #[derive(Debug)]
 pub(crate) struct LeaseRenewal {
     task: JoinHandle<()>,
-    reported: Reported,
+    reported: RenderSet,
+    lost: RenderSet,
 }
 
-/// The renders whose end is being reported. Such a report ends the lease of the render.
-type Reported = Arc<Mutex<Vec<RenderId>>>;
+/// A set of renders that is shared with the task that renews their leases.
+#[derive(Clone, Debug, Default)]
+struct RenderSet(Arc<Mutex<HashSet<RenderId>>>);
+
+impl RenderSet {
+    fn insert(&self, id: &RenderId) {
+        self.lock().insert(id.clone());
+    }
+
+    fn contains(&self, id: &RenderId) -> bool {
+        self.lock().contains(id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<RenderId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl LeaseRenewal {
     /// Starts to renew leases. `outage` is the maximum time for which a job continues while the database does not respond.
@@ -37,14 +54,20 @@ impl LeaseRenewal {
         let until = Instant::now() + lease;
         let held =
             claims.iter().map(|claim| Held { claim: claim.clone(), until, outage: Outage::new(outage) }).collect();
-        let reported = Reported::default();
-        let renewing = Renewing { service: service.clone(), lease, outage, reported: Arc::clone(&reported) };
-        Self { task: tokio::spawn(renewing.run(held, cut)), reported }
+        let (reported, lost) = (RenderSet::default(), RenderSet::default());
+        let renewing =
+            Renewing { service: service.clone(), lease, outage, reported: reported.clone(), lost: lost.clone() };
+        Self { task: tokio::spawn(renewing.run(held, cut)), reported, lost }
     }
 
     /// Notes that the end of a render is being reported, so that the end of its lease is not logged as a loss.
     pub(crate) fn reporting(&self, claim: &Claim) {
-        self.reported.lock().unwrap_or_else(PoisonError::into_inner).push(claim.render.id.clone());
+        self.reported.insert(&claim.render.id);
+    }
+
+    /// Returns whether the lease of a claim is lost, or could not be renewed for too long. The files of the render are then of no use.
+    pub(crate) fn is_lost(&self, claim: &Claim) -> bool {
+        self.lost.contains(&claim.render.id)
     }
 }
 
@@ -66,7 +89,10 @@ struct Renewing {
     service: Service,
     lease: Duration,
     outage: Duration,
-    reported: Reported,
+    /// Renders whose end is being reported. Such a report ends the lease of the render.
+    reported: RenderSet,
+    /// Renders whose lease is not renewed any more, although their end was not reported.
+    lost: RenderSet,
 }
 
 impl Renewing {
@@ -88,7 +114,7 @@ impl Renewing {
                         continue;
                     }
                     Ok(Ok(Err(_lost))) => {
-                        self.log_loss(&one.claim.render.id);
+                        self.note_loss(&one.claim.render.id);
                         continue;
                     }
                     Ok(Err(error)) => failure_message(&error),
@@ -101,6 +127,7 @@ impl Renewing {
                     kept.push(one);
                 } else {
                     tracing::error!(render.id = %id, "the database did not respond for too long; the job is cancelled");
+                    self.lost.insert(id);
                 }
             }
             held = kept;
@@ -111,9 +138,10 @@ impl Renewing {
         }
     }
 
-    fn log_loss(&self, id: &RenderId) {
-        if !self.reported.lock().unwrap_or_else(PoisonError::into_inner).contains(id) {
+    fn note_loss(&self, id: &RenderId) {
+        if !self.reported.contains(id) {
             tracing::info!(render.id = %id, "the lease is lost");
+            self.lost.insert(id);
         }
     }
 }

@@ -105,7 +105,8 @@ async fn make(
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
-    let group = Group { node, cut, lease_renewal, folder, failed_files, files: &files };
+    let are_previews = claims.iter().all(|claim| claim.render.is_system_preview);
+    let group = Group { node, cut, lease_renewal, folder, failed_files, files: &files, are_previews };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
         // If an earlier worker stored the poster before it released the render, this job does not store the poster
@@ -180,6 +181,9 @@ struct Group<'a> {
     /// The folders of processes that failed. A folder is removed when its value is dropped.
     failed_files: &'a Mutex<Vec<Arc<JobFolder>>>,
     files: &'a OutputPaths,
+    /// Whether all renders of the group are free previews. Only such a group is drawn with draft light, and has the shorter time limit
+    /// of free previews.
+    are_previews: bool,
 }
 
 impl Group<'_> {
@@ -255,7 +259,7 @@ impl Group<'_> {
             cache: Some(cache_folder(scratch, &claim.render.model_id)),
             encoder: self.node.encoder,
             watermark: claim.is_marked(),
-            draft: claim.render.is_system_preview,
+            draft: self.are_previews,
             stays: process_key.is_some(),
         };
         Ok(Fetched { task, process_key, process })
@@ -288,9 +292,7 @@ impl Group<'_> {
         let (progress, newest_progress) = watch::channel(Progress::default());
         let child_cut = self.cut.child_token();
         let options = &self.node.options;
-        // The shorter time limit of free previews applies only if all renders of the group are free previews.
-        let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
-        let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
+        let time = if self.are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
         let listener = JobListener { posters_written: tell, progress };
         let begin = Instant::now();
         let child = drawing.run(&workspace, time, listener, &child_cut);
@@ -337,12 +339,15 @@ impl Group<'_> {
         }
     }
 
-    /// Uploads and reports the poster of each render whose poster is not stored yet. The files are in `folder`.
+    /// Uploads and reports the poster of each render whose poster is not stored yet, unless its lease is lost. The files are in `folder`.
     async fn show_posters(&self, folder: &Path, parts: &mut [Part<'_>]) -> Result<(), JobError> {
         let service = &self.node.service;
         let stills = self.files.iter().filter(|(file, _place)| file.is_still());
         let stills = stills.map(|(file, place)| (*file, place.clone())).collect();
         for part in parts.iter_mut().filter(|part| !part.has_poster) {
+            if self.lease_renewal.is_lost(part.claim) {
+                continue;
+            }
             self.upload(folder, part, &stills).await?;
             let id = &part.claim.render.id;
             part.has_poster =
@@ -351,13 +356,16 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Uploads all files of each render, and then reports that the render is finished.
+    /// Uploads all files of each render whose lease is not lost, and then reports that the render is finished.
     async fn store(&self, parts: &mut [Part<'_>], warnings: &[String]) -> Result<(), JobError> {
         let service = &self.node.service;
         let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();
         store_progress(service, &claims, Progress { fraction: WRITTEN, left: None }).await;
         self.show_posters(self.folder, parts).await?;
         for part in parts {
+            if self.lease_renewal.is_lost(part.claim) {
+                continue;
+            }
             self.upload(self.folder, part, self.files).await?;
             self.lease_renewal.reporting(part.claim);
             let tell = || service.finish_render(part.claim, &part.stored, warnings);

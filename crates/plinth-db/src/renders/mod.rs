@@ -179,6 +179,19 @@ pub async fn count_unfinished_in(conn: &mut Conn, workspace: &WorkspaceId) -> Re
     conn.fetch_one(&SQL, params![workspace]).await?.count("n")
 }
 
+static LIST_ENDED_IN: LazyLock<BuiltSql> = LazyLock::new(|| {
+    BuiltSql::same(format!(
+        "SELECT id FROM renders WHERE workspace_id = $1 AND {} AND deleted_at IS NULL LIMIT $2",
+        is_in(RenderStatus::is_final)
+    ))
+});
+
+/// Lists at most `limit` renders of a workspace that have ended, in any order.
+pub async fn list_ended_in(conn: &mut Conn, workspace: &WorkspaceId, limit: u32) -> Result<Vec<RenderId>> {
+    let rows = conn.fetch_all(&LIST_ENDED_IN, params![workspace, i64::from(limit)]).await?;
+    rows.iter().map(|row| row.parsed("id", RenderId::parse)).collect()
+}
+
 /// Counts the finished renders whose HLS packaging is queued.
 pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
@@ -229,4 +242,24 @@ pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
     storage::add(tx, &workspace, -row.maybe_int("stored_bytes")?.unwrap_or_default()).await?;
     add_to_count(tx, &workspace, -1).await?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::query_plan::plans_on;
+    use crate::sql::Sql;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn ended_renders_of_a_workspace_are_found_by_an_index_of_workspaces() {
+        for (database, searched) in [
+            (TestDatabase::sqlite(), "INDEX renders_status (workspace_id=? AND status=?)"),
+            (TestDatabase::postgres(), "Index Cond: (workspace_id = "),
+        ] {
+            let [plan] = plans_on(&database, [Sql::from(&LIST_ENDED_IN)], [params!["workspace", 9_i64]]).await;
+            assert!(plan.contains(searched), "{plan}");
+        }
+    }
 }

@@ -204,6 +204,26 @@ async fn the_owner_keeps_the_role_until_a_team_is_handed_over(address: &str) {
     assert_eq!(roles.await.unwrap(), ((Some(Role::Admin), Some(Role::Owner)), false));
 }
 
+async fn a_role_changes_only_if_it_is_the_one_that_was_read(address: &str) {
+    let db = make::open(address).await;
+    let changed = db.write(move |tx| {
+        Box::pin(async move {
+            let (team, grace) = (make::workspace_id(1), make::account_id(2));
+            make::tenant(tx, 2).await?;
+            workspaces::set_member(tx, &team, &grace, Role::Editor, 6).await?;
+            let promoted = workspaces::set_role(tx, &team, &grace, Role::Editor, Role::Admin).await?;
+            // A request that read the role before it changed may write a role afterwards.
+            let outdated = workspaces::set_role(tx, &team, &grace, Role::Editor, Role::Viewer).await?;
+            let after_change = workspaces::role_of(tx, &team, &grace).await?;
+            workspaces::remove_member(tx, &team, &grace).await?;
+            let removed = workspaces::set_role(tx, &team, &grace, Role::Admin, Role::Viewer).await?;
+            let after_removal = workspaces::role_of(tx, &team, &grace).await?;
+            Ok::<_, DbError>(((promoted, outdated, after_change), (removed, after_removal)))
+        })
+    });
+    assert_eq!(changed.await.unwrap(), ((true, false, Some(Role::Admin)), (false, None)));
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -213,5 +233,6 @@ mod both {
         a_sign_in_link_works_once_and_sessions_end
         a_second_account_with_the_same_address_is_a_duplicate
         the_owner_keeps_the_role_until_a_team_is_handed_over
+        a_role_changes_only_if_it_is_the_one_that_was_read
     }
 }

@@ -1,12 +1,14 @@
 //! The temporary folder in which a dataset is written until it is complete. It is next to the path of the finished
-//! dataset.
+//! dataset, or in it if that is an existing folder: the existing folder may be on another file system than its parent,
+//! and several paths may lead to it.
 //!
 //! The name of the temporary folder contains a hash of everything that affects the dataset. If the process is killed, a
 //! later run with the same settings resumes its work. The process locks the folder while it runs. It deletes the folder
 //! after a failure or cancellation.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::FileEntry;
-use super::layout::COLMAP;
+use super::layout::{COLMAP, MANIFEST};
 use super::points::{POINT_BYTES, Point};
 use super::view::EncodedView;
 use crate::MediaError;
@@ -52,12 +54,12 @@ impl WorkFolder {
     /// folders of processes that have ended are deleted.
     /// Errors: if the folder cannot be created, or another process uses it.
     pub(crate) fn open(target: &Path, key: &str) -> Result<Self, MediaError> {
-        let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
-        let owner = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let fault = |source: io::Error| MediaError::File { file: target.to_owned(), source };
+        let (place, owner) = place_of(target);
         let digest = Sha256::digest(format!("{owner}\n{key}"));
         let name = hex::encode(&digest[..8]);
-        let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
-        remove_abandoned(folder(target), &owner, &root);
+        let root = place.join(format!("{PREFIX}{name}{SUFFIX}"));
+        remove_abandoned(place, &owner, &root);
         loop {
             // The returned error contains only the kind of the cause, because the message of the cause contains the
             // temporary name.
@@ -65,7 +67,7 @@ impl WorkFolder {
             let lock_path = root.join(LOCK);
             let mut lock = match File::options().create(true).append(true).open(&lock_path) {
                 // Another process deleted the folder between its creation and this call.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(|error| fault(error.kind().into()))?,
             };
             // If the file system does not support locks, this process continues without a lock. [`remove_abandoned`]
@@ -166,7 +168,26 @@ impl WorkFolder {
         Ok(rows)
     }
 
-    fn fault(&self, source: std::io::Error) -> MediaError {
+    /// Moves the complete dataset to its destination. If this is an existing folder, it receives the files and folders
+    /// of the dataset one after another, `manifest.json` last.
+    /// Errors: if the folder contains something of the same name, or a file cannot be moved. In this case the
+    /// destination is left unchanged.
+    pub(crate) fn deliver(&self) -> Result<(), MediaError> {
+        let (set, target) = (self.set(), self.target.as_path());
+        if !target.is_dir() {
+            // Systems do not rename a folder to a path that ends with `/.`, which this conversion removes.
+            let target: PathBuf = target.components().collect();
+            return fs::rename(set, target).map_err(|error| self.fault(error));
+        }
+        let mut made = names(&set).map_err(|error| self.fault(error))?;
+        if made.iter().any(|name| target.join(name).symlink_metadata().is_ok()) {
+            return Err(MediaError::FolderNotEmpty { folder: target.to_owned() });
+        }
+        made.sort_by_key(|name| *name == MANIFEST);
+        move_all(&made, &set, target).map_err(|error| self.fault(error))
+    }
+
+    fn fault(&self, source: io::Error) -> MediaError {
         MediaError::File { file: self.target.clone(), source }
     }
 }
@@ -177,6 +198,45 @@ impl Drop for WorkFolder {
         drop(fs::remove_dir_all(&self.root));
         drop(self.lock.unlock());
     }
+}
+
+/// Returns the folder that contains the temporary folder of a dataset, and the name of the dataset in it.
+fn place_of(target: &Path) -> (&Path, String) {
+    if target.is_dir() {
+        return (target, ".".to_owned());
+    }
+    (folder(target), target.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// Returns whether a folder contains anything but temporary folders of datasets.
+pub(crate) fn is_occupied(folder: &Path) -> bool {
+    names(folder).is_ok_and(|names| names.iter().any(|name| !is_work_folder(name)))
+}
+
+/// Returns whether this is the name of a temporary folder.
+fn is_work_folder(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+/// Returns the names of all files and folders in a folder.
+fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
+/// Moves these files and folders from one folder to another, in this order.
+/// Errors: if one cannot be moved. In this case those before it are moved back.
+fn move_all(names: &[OsString], from: &Path, to: &Path) -> io::Result<()> {
+    for (count, name) in names.iter().enumerate() {
+        if let Err(error) = fs::rename(from.join(name), to.join(name)) {
+            for moved in names.iter().take(count) {
+                // What cannot be moved back remains, because the first error is the one to report.
+                drop(fs::rename(to.join(moved), from.join(moved)));
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 fn note_path(view: usize) -> String {
@@ -196,9 +256,8 @@ fn points_path(view: usize) -> String {
 fn remove_abandoned(beside: &Path, owner: &str, own: &Path) {
     let Ok(entries) = fs::read_dir(beside) else { return };
     for entry in entries.flatten() {
-        let (name, root) = (entry.file_name(), entry.path());
-        let name = name.to_string_lossy();
-        if root == own || !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {
+        let root = entry.path();
+        if root == own || !is_work_folder(&entry.file_name()) {
             continue;
         }
         let Ok(lock) = File::open(root.join(LOCK)) else { continue };
@@ -222,6 +281,14 @@ mod tests {
         EncodedView { files, tiles: vec![1, 2, 3], points: Vec::new() }
     }
 
+    /// Simulates a killed process: its lock is released, but its folder remains. Returns the folder.
+    fn abandon(work: WorkFolder) -> PathBuf {
+        work.lock.unlock().unwrap();
+        let root = work.root.clone();
+        std::mem::forget(work);
+        root
+    }
+
     #[test]
     fn a_killed_run_is_resumed_and_a_damaged_view_is_not_finished() {
         let folder = tempfile::tempdir().unwrap();
@@ -229,10 +296,7 @@ mod tests {
         let work = WorkFolder::open(&target, "key").unwrap();
         work.finish_view(0, view()).unwrap();
         assert!(matches!(WorkFolder::open(&target, "key"), Err(MediaError::Busy { .. })));
-        let root = work.root.clone();
-        // Simulates a killed process: its lock is released, but its folder remains.
-        work.lock.unlock().unwrap();
-        std::mem::forget(work);
+        let root = abandon(work);
         let work = WorkFolder::open(&target, "key").unwrap();
         assert_eq!(work.missing(2), [1]);
         assert_eq!(work.tiles(0).unwrap(), [1, 2, 3]);
@@ -246,15 +310,68 @@ mod tests {
     fn other_content_for_the_same_target_replaces_the_folder_of_a_killed_run() {
         let folder = tempfile::tempdir().unwrap();
         let open = |name: &str, key: &str| WorkFolder::open(&folder.path().join(name), key).unwrap();
-        let abandon = |work: WorkFolder| {
-            work.lock.unlock().unwrap();
-            let root = work.root.clone();
-            std::mem::forget(work);
-            root
-        };
         let (stale, other) = (abandon(open("set.zip", "a")), abandon(open("other.zip", "a")));
         let living = open("third.zip", "a");
         let work = open("set.zip", "b");
         assert!(!stale.exists() && other.exists() && living.root.exists() && work.root.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_killed_run_is_resumed_and_delivered_to_a_new_or_an_existing_folder_by_each_of_its_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["existing", "here", "linked"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(at("linked"), at("link")).unwrap();
+        let cases =
+            [("new", "new"), ("made/.", "made"), ("existing", "existing"), ("here/.", "here"), ("link", "linked")];
+        for (target, made) in cases {
+            let (target, made) = (at(target), at(made));
+            let killed = WorkFolder::open(&target, "key").unwrap();
+            killed.finish_view(0, view()).unwrap();
+            abandon(killed);
+            assert!(!is_occupied(&target), "{}", target.display());
+            let work = WorkFolder::open(&target, "key").unwrap();
+            assert!(work.missing(1).is_empty(), "{}", target.display());
+            work.write_set(MANIFEST.to_owned(), b"{}").unwrap();
+            work.deliver().unwrap();
+            drop(work);
+            assert_eq!(fs::read(made.join("images/0000.png")).unwrap(), b"picture");
+            assert_eq!(fs::read(made.join(MANIFEST)).unwrap(), b"{}");
+            assert!(is_occupied(&target) && !names(&made).unwrap().iter().any(|name| is_work_folder(name)));
+        }
+        let mut left = names(folder.path()).unwrap();
+        left.sort();
+        assert_eq!(left, ["existing", "here", "link", "linked", "made", "new"]);
+        assert!(at("link").is_symlink());
+    }
+
+    #[test]
+    fn a_file_that_came_meanwhile_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path();
+        let work = WorkFolder::open(target, "key").unwrap();
+        work.finish_view(0, view()).unwrap();
+        fs::write(target.join("images"), "somebody's own").unwrap();
+        assert!(is_occupied(target));
+        assert!(matches!(work.deliver(), Err(MediaError::FolderNotEmpty { .. })));
+        drop(work);
+        assert_eq!(names(target).unwrap(), ["images"]);
+        assert_eq!(fs::read(target.join("images")).unwrap(), b"somebody's own");
+    }
+
+    #[test]
+    fn files_are_moved_back_if_another_cannot_be_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        for made in [&from, &to] {
+            fs::create_dir(made).unwrap();
+        }
+        fs::write(from.join("first"), "1").unwrap();
+        assert!(move_all(&["first", "missing"].map(OsString::from), &from, &to).is_err());
+        assert_eq!(names(&from).unwrap(), ["first"]);
+        assert!(names(&to).unwrap().is_empty());
     }
 }

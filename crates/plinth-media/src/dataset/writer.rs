@@ -18,7 +18,7 @@ use super::overview::overview;
 use super::overview_layout::OverviewLayout;
 use super::points::ply;
 use super::view::ViewEncoder;
-use super::work::WorkFolder;
+use super::work::{WorkFolder, is_occupied};
 use super::{colmap, readme, transforms};
 use crate::MediaError;
 use crate::partial;
@@ -118,14 +118,10 @@ impl<'a> DatasetWriter<'a> {
         let files = self.describe()?;
         self.stop_if_wanted()?;
         let (work, target) = (&self.shared.work, &self.plan.target);
-        let fault = |source| MediaError::File { file: target.clone(), source };
         let bytes = if self.plan.is_zip() {
             write_zip(&work.set(), &files, target, self.stop)?
         } else {
-            if target.is_dir() {
-                std::fs::remove_dir(target).map_err(fault)?;
-            }
-            std::fs::rename(work.set(), target).map_err(fault)?;
+            work.deliver()?;
             files.iter().map(|file| file.bytes).sum()
         };
         let (width, height) = (self.plan.cameras.width, self.plan.cameras.height);
@@ -240,11 +236,11 @@ fn check_target(plan: &DatasetPlan) -> Result<(), MediaError> {
         }
         return Ok(());
     }
-    if target.is_file() {
+    if target.symlink_metadata().is_ok() && !target.is_dir() {
         let source = std::io::ErrorKind::NotADirectory.into();
         return Err(MediaError::File { file: target.clone(), source });
     }
-    if std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
+    if is_occupied(target) {
         return Err(MediaError::FolderNotEmpty { folder: target.clone() });
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Tests that check datasets with scripts that share no code with Plinth.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,17 +137,49 @@ fn a_dataset_cancelled_at_any_stage_leaves_no_files() {
         (Stage::Rendering, 2),
         (Stage::Finishing, 3),
     ];
-    for moment in moments {
+    // The second target is the temporary folder itself.
+    for (moment, target) in moments.into_iter().flat_map(|moment| [(moment, "set.zip"), (moment, ".")]) {
         let folder = tempfile::tempdir().unwrap();
         let cancel = AtomicBool::new(false);
         let mut watch = |p: plinth_pipeline::Progress| {
             cancel.fetch_or((p.stage, p.frame) == moment, Ordering::Relaxed);
         };
-        let job = job(shapes::cuboid(), folder.path().join("set.zip"), spread(3, 48, false));
+        let job = job(shapes::cuboid(), folder.path().join(target), spread(3, 48, false));
         let error = run(&job, &mut watch, &cancel).unwrap_err();
         assert!(matches!(error, JobError::Cancelled), "{moment:?}: {error}");
         assert!(names(folder.path()).is_empty(), "{moment:?}");
     }
+}
+
+#[test]
+fn an_existing_empty_folder_receives_the_same_dataset_as_a_new_one_by_each_of_its_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["existing", "here", "linked"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    symlink(at("linked"), at("link")).unwrap();
+    for target in ["new", "existing", "here/.", "link"] {
+        quietly(&job(shapes::cuboid(), at(target), spread(2, 48, false))).unwrap();
+    }
+    let manifest = |set: &str| std::fs::read(at(set).join("manifest.json")).unwrap();
+    for set in ["existing", "here", "linked"] {
+        assert_eq!(names(&at(set)), names(&at("new")), "{set}");
+        assert!(manifest(set) == manifest("new"), "{set}");
+    }
+    assert_eq!(names(folder.path()), ["existing", "here", "link", "linked", "new"]);
+}
+
+#[test]
+fn a_folder_with_other_files_is_rejected_before_a_view_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), b"somebody's own").unwrap();
+    let mut drawn = 0;
+    let mut watch = |p: plinth_pipeline::Progress| drawn = drawn.max(p.frame);
+    let job = job(shapes::cuboid(), folder.path().join("."), spread(2, 48, false));
+    let error = run(&job, &mut watch, &AtomicBool::new(false)).unwrap_err().to_string();
+    assert!(error.contains("is not empty") && drawn == 0, "{drawn}: {error}");
+    assert_eq!(names(folder.path()), ["notes.txt"]);
 }
 
 #[test]

@@ -72,6 +72,8 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 
 // Smallest mip level from which the height is read.
 const HEIGHT_MIP: f32 = 2.0;
+// Coverage below which a pixel of a mip level counts as empty.
+const LEAST_WEIGHT: f32 = 1e-3;
 // Number of times that the blur radius is estimated.
 const ESTIMATES: i32 = 3;
 
@@ -84,7 +86,11 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     for (var i = 0; i < ESTIMATES; i++) {
         let looked_up = max(level, HEIGHT_MIP);
         let weight = textureSampleLevel(source, linear_sampler, uv, looked_up).a;
-        let height = textureSampleLevel(heights, linear_sampler, uv, looked_up).r / max(weight, 1e-4);
+        if weight <= LEAST_WEIGHT {
+            // Nothing is near. The lookups below reach a little farther, so they use the same level.
+            break;
+        }
+        let height = textureSampleLevel(heights, linear_sampler, uv, looked_up).r / weight;
         level = log2(max(reflection.blur * height, 1.0));
         if looked_up <= HEIGHT_MIP {
             break;

@@ -7,7 +7,7 @@ use plinth_model::{Material, Model};
 use plinth_scene::{EnvironmentMap, LightDetail};
 use serde_json::{Value, json};
 
-use crate::models::{ball, frames, model, picture, png, scene_with, square, straight_on, whole};
+use crate::models::{ball, frames, model, picture, png, scene, scene_with, square, straight_on, whole};
 
 const SIDE: u32 = 96;
 
@@ -242,6 +242,19 @@ fn the_reflection_blurs_with_the_height_above_the_floor() {
     let soft = steepest(10.0, far);
     assert!(sharp > 60.0 && soft < 0.5 * sharp, "far: {sharp} {soft}");
     assert!(steepest(10.0, near) > 2.0 * soft, "near the floor: {} {soft}", steepest(10.0, near));
+}
+
+#[test]
+fn a_blurred_reflection_has_no_hard_outline() {
+    let side = 192;
+    let mut settings = low();
+    settings["reflectorDepthBlur"] = json!(10);
+    let white = (square(), Material { unlit: true, double_sided: true, ..matte(1.0, 1.0, 1.0) }, [0.0; 3], 1.0);
+    let picture = picture(&scene(model(vec![white]), &settings), side);
+    let last = &picture[picture.len() - side as usize..];
+    let brightest = last.iter().map(|p| light(*p)).fold(0.0, f32::max);
+    let steepest = last.windows(2).map(|pair| (light(pair[0]) - light(pair[1])).abs()).fold(0.0, f32::max);
+    assert!(brightest > 60.0 && steepest < 0.1 * brightest, "{steepest} of {brightest}");
 }
 
 #[test]

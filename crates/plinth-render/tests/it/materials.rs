@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plinth_model::{AlphaMode, Clearcoat, Material, Primitive, Transmission, Volume};
+use plinth_model::{AlphaMode, Clearcoat, Iridescence, Material, Primitive, Transmission, Volume};
 use plinth_scene::EnvironmentMap;
 use serde_json::json;
 
-use crate::models::{model, picture, scene, scene_with, square, straight_on};
+use crate::models::{ball, model, picture, scene, scene_with, square, straight_on};
 
 const SIDE: u32 = 64;
 
@@ -102,6 +102,37 @@ fn a_coat_darkens_the_emission_below_it() {
     };
     let (bare, coated) = (seen(0.0), seen(1.0));
     assert!(bare > 100 && coated + 20 < bare, "{bare} {coated}");
+}
+
+/// A film without thickness reflects like the surface without a film (KHR_materials_iridescence), also at grazing angles.
+#[test]
+fn a_film_without_thickness_has_no_effect() {
+    let seen = |factor: f32| {
+        let material = Material {
+            base_color: [0.0, 0.0, 0.0, 1.0],
+            metallic: 0.0,
+            perceptual_roughness: 0.2,
+            iridescence: Some(Iridescence { factor, thickness_max: 0.0, ..Iridescence::default() }),
+            ..Material::default()
+        };
+        picture(&scene(model(vec![(ball(64, 96), material, [0.0; 3], 1.0)]), &straight_on()), SIDE)
+    };
+    let (bare, coated) = (seen(0.0), seen(1.0));
+    let largest = bare.iter().zip(&coated).flat_map(|(a, b)| (0..3).map(|c| a[c].abs_diff(b[c]))).max();
+    assert!(largest <= Some(2), "{largest:?} of 255");
+}
+
+/// `glossIntensity` scales what surfaces reflect, and not what is seen through them.
+#[test]
+fn the_intensity_of_reflections_does_not_change_what_is_seen_through_frosted_glass() {
+    let seen = |gloss: f32| {
+        let frosted = Material { perceptual_roughness: 0.6, volume: None, ..glass(0.0) };
+        let mut settings = straight_on();
+        settings["glossIntensity"] = json!(gloss);
+        middle(&picture(&scene(model(vec![(square(), frosted, [0.0; 3], 1.0)]), &settings), SIDE))[0]
+    };
+    let (with, without) = (seen(1.0), seen(0.0));
+    assert!(without > 230 && without <= with, "{with} {without}");
 }
 
 /// Returns the linear value of an sRGB-encoded byte.

@@ -73,15 +73,18 @@ impl Service {
     }
 
     /// Changes the role of a member.
-    /// Errors: the caller's role does not allow the change.
+    /// Errors: the caller's role does not allow the change; `not_found` if the team has no such member, or if another request
+    /// changes the member's role at the same time.
     pub async fn set_team_role(&self, caller: &Caller, id: &str, member: &str, role: Role) -> Result<()> {
         let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
-        let changed = self.write_as(caller, account.clone(), move |tx, now| {
+        let changed = self.write_as(caller, account.clone(), move |tx, _now| {
             Box::pin(async move {
                 let (workspace, own) = find(tx, &account, &id).await?;
                 let (member, present) = find_member(tx, &workspace.id, &member).await?;
                 require(own.can_assign(present) && own.can_assign(role), "your role does not allow this change")?;
-                Ok(workspaces::set_member(tx, &workspace.id, &member, role, now).await?)
+                // The right to change the role was checked for the role that was read.
+                let is_changed = workspaces::set_role(tx, &workspace.id, &member, present, role).await?;
+                if is_changed { Ok(()) } else { Err(no_such_member()) }
             })
         });
         changed.await
@@ -159,10 +162,13 @@ pub(super) async fn find(conn: &mut Conn, account: &AccountId, id: &str) -> Resu
 
 /// Finds a member of a team and the member's role.
 pub(super) async fn find_member(conn: &mut Conn, team: &WorkspaceId, member: &str) -> Result<(AccountId, Role)> {
-    let missing = || ServiceError::new(ErrorCode::NotFound, "the team has no such member");
-    let id = AccountId::parse(member).ok_or_else(missing)?;
+    let id = AccountId::parse(member).ok_or_else(no_such_member)?;
     let role = workspaces::role_of(conn, team, &id).await?;
-    Ok((id, role.ok_or_else(missing)?))
+    Ok((id, role.ok_or_else(no_such_member)?))
+}
+
+fn no_such_member() -> ServiceError {
+    ServiceError::new(ErrorCode::NotFound, "the team has no such member")
 }
 
 /// Returns an error if an account owns so many teams that it may not own another team.

@@ -34,6 +34,19 @@ pub(crate) async fn cancel_pending(tx: &mut Tx, render: &Render, now: i64) -> Re
     Ok(None)
 }
 
+/// Deletes an ended render and schedules the deletion of its files. `render` may be an earlier state of the row. Returns false and
+/// changes nothing if the render has not ended, or is deleted already.
+pub(super) async fn delete_ended(tx: &mut Tx, render: &Render, now: i64) -> Result<bool> {
+    if !renders::set_deleted(tx, &render.id, now).await? {
+        return Ok(false);
+    }
+    // A worker may have begun to package the render after the caller read its state.
+    let may_be_packaged = matches!(render.hls_status, HlsStatus::Pending | HlsStatus::Processing);
+    let due = if may_be_packaged { now + PACKAGING_MS } else { now };
+    unreferenced_objects::insert(tx, &render_prefix(&render.id), due).await?;
+    Ok(true)
+}
+
 impl Service {
     /// Cancels a queued render that no worker has claimed, and refunds its price.
     pub async fn cancel_render(&self, caller: &Caller, id: &str) -> Result<RenderCancelled> {
@@ -80,7 +93,7 @@ impl Service {
         let files = render_prefix(&render.id);
         let deleted = self.write_in_workspace(caller, render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                if !renders::set_deleted(tx, &render.id, now).await? {
+                if !delete_ended(tx, &render, now).await? {
                     // Another request may have deleted the render in the meantime.
                     if renders::find_anywhere(tx, &render.id).await?.is_none() {
                         return Err(ServiceError::render_not_found());
@@ -88,10 +101,6 @@ impl Service {
                     let message = "the render is queued or in progress; cancel it or wait until it has ended";
                     return Err(ServiceError::new(ErrorCode::RenderInFlight, message));
                 }
-                // A worker may have begun to package the render after this request read its state.
-                let may_be_packaged = matches!(render.hls_status, HlsStatus::Pending | HlsStatus::Processing);
-                let due = if may_be_packaged { now + PACKAGING_MS } else { now };
-                unreferenced_objects::insert(tx, &render_prefix(&render.id), due).await?;
                 Ok(RenderDeleted { id: render.id, deleted: true })
             })
         });

@@ -5,6 +5,7 @@ mod create;
 mod end;
 mod insert;
 mod list;
+mod of_deleted_workspaces;
 mod progress;
 mod settings;
 mod view;

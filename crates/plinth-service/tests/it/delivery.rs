@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use plinth_db::link_secrets::{self, LinkSecret};
+use plinth_db::{storage, workspaces};
 use plinth_service::delivery::LocalLink;
 use plinth_service::jobs::{Claim, RenderFiles};
 use plinth_spec::quality::Codec;
@@ -13,7 +14,8 @@ use plinth_testkit::{glb_with_triangle, on_both_databases};
 use serde_json::json;
 use url::Url;
 
-use crate::test_service::{TestService, code, files_of, some_files};
+use crate::model_storage::{CHEAP, team_with};
+use crate::test_service::{self, TestService, code, files_of, some_files, upload};
 
 async fn all(mut stream: BlobStream) -> Vec<u8> {
     let mut out = Vec::new();
@@ -101,6 +103,38 @@ async fn the_files_of_a_failed_render_are_hidden_and_deleted(address: &str) {
     );
     test_service.wait_ms(3_600_001);
     assert_eq!(service.clean_up().await.unwrap().objects, 5);
+}
+
+async fn the_renders_of_a_deleted_team_are_deleted_after_they_have_ended(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let (team, editor) = team_with(&test_service, &grace).await;
+    upload(service, &editor, "x.glb", &glb_with_triangle("a"), CHEAP).await.unwrap();
+    let claim = test_service.claim().await;
+    store(&test_service, &claim, &some_files()).await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    // Unlike members, an operator can delete a workspace with unfinished renders.
+    service.delete_workspace(&team).await.unwrap();
+    assert_eq!(service.clean_up().await.unwrap().renders, 0, "the render has not ended");
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
+    let hold = service.hold_storage().await.unwrap();
+    assert_eq!(service.clean_up().await.unwrap().renders, 0, "a backup may be copying the files");
+    hold.release().await.unwrap();
+    let swept = service.clean_up().await.unwrap();
+    assert_eq!(
+        (swept.renders, swept.objects),
+        (1, 1),
+        "of the objects, only the model's file: a worker may package the render"
+    );
+    let mut conn = service.db().read().await.unwrap();
+    assert_eq!(storage::of_account(&mut conn, &owner.account_id).await.unwrap(), 0);
+    assert_eq!(storage::find_miscounted(&mut conn).await.unwrap(), []);
+    assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
+    drop(conn);
+    test_service.wait_ms(3_600_000);
+    let swept = service.clean_up().await.unwrap();
+    assert_eq!((swept.renders, swept.objects), (0, some_files().stored.len() as u64));
 }
 
 async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
@@ -245,6 +279,7 @@ mod both {
         links_without_an_identifier_stay_valid
         files_are_available_after_the_worker_reports_them
         the_files_of_a_failed_render_are_hidden_and_deleted
+        the_renders_of_a_deleted_team_are_deleted_after_they_have_ended
         a_prores_video_and_a_dataset_have_their_own_types
         hls_files_are_available_when_ready_and_by_valid_names_only
         a_models_file_is_downloaded_under_its_name

@@ -127,6 +127,20 @@ async fn workers_renew_leases_while_requests_use_all_other_connections() {
     }
 }
 
+/// The health check uses a reserved connection. PostgreSQL only: SQLite has no reserved connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_healthy_while_requests_use_all_other_connections() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let db = test_service.service.db();
+    let mut used = Vec::new();
+    for _connection in 0..12 {
+        used.push(db.read().await.unwrap());
+    }
+    assert!(timeout(Duration::from_millis(300), db.read()).await.is_err(), "no connection is left for requests");
+    assert!(test_service.service.database_responds().await);
+}
+
 /// An account with many requests takes turns with other accounts.
 async fn an_order_is_not_delayed_by_many_of_another_account(database: TestDatabase) {
     let test_service = TestService::new(database.address()).await;

@@ -16,6 +16,6 @@ mod unused;
 pub use error::{SettingsError, SettingsErrorKind};
 pub use field::{Field, Literal};
 pub use groups::*;
-pub use parse::ParseOptions;
+pub use parse::{ParseOptions, replace_aliases};
 pub use reference::{echoed_schema, markdown_table, schema};
 pub use shape::Shape;

@@ -1,7 +1,8 @@
 //! JSON bodies of models.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Number, Value};
 
 use super::change::{Change, present};
 use super::settings::{EchoedRenderSettings, RenderSettings};
@@ -119,8 +120,22 @@ pub struct IngestModel {
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateUploadUrl {
     /// Lifetime of the upload URL in seconds.
+    #[serde(default, deserialize_with = "clamped_integer")]
     #[schema(schema_with = super::parameter::expires_member_schema)]
     pub expires: Option<i64>,
+}
+
+/// Deserializes a whole number; null becomes `None`. A number outside the range of `i64` is clamped to this range.
+fn clamped_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
+    if let Some(whole) = number.as_i64() {
+        return Ok(Some(whole));
+    }
+    let number = number.as_f64().filter(|number| number.fract() == 0.0);
+    let number = number.ok_or_else(|| D::Error::custom("expected a whole number"))?;
+    #[expect(clippy::cast_possible_truncation, reason = "the cast clamps numbers outside the range")]
+    let clamped = number as i64;
+    Ok(Some(clamped))
 }
 
 /// Body of a request that finalizes a staged upload.
@@ -300,6 +315,29 @@ mod tests {
 
     fn edit(json: &str) -> Result<UpdateModel, EditError> {
         serde_json::from_str::<UpdateModel>(json).unwrap().normalized()
+    }
+
+    #[test]
+    fn a_lifetime_is_a_whole_number_of_any_size() {
+        let expires = |text: &str| {
+            let body = serde_json::from_str::<CreateUploadUrl>(&format!("{{\"expires\": {text}}}"));
+            body.ok().map(|body| body.expires)
+        };
+        for (text, lifetime) in [
+            ("-5", -5),
+            ("3600.0", 3600),
+            ("36e2", 3600),
+            ("9223372036854775808", i64::MAX),
+            ("99999999999999999999", i64::MAX),
+            ("-99999999999999999999", i64::MIN),
+        ] {
+            assert_eq!(expires(text), Some(Some(lifetime)), "{text}");
+        }
+        assert_eq!(expires("null"), Some(None));
+        assert_eq!(serde_json::from_str::<CreateUploadUrl>("{}").unwrap().expires, None);
+        for bad in ["1.5", "\"60\"", "true", "[60]"] {
+            assert_eq!(expires(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Tests that run both on a local store and on S3.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use plinth_spec::OutputFile;
@@ -11,6 +15,9 @@ use plinth_store::{
 };
 use plinth_testkit::S3Server;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 fn signer() -> LinkSigner {
     LinkSigner::new("http://127.0.0.1:1/".parse().unwrap())
@@ -29,20 +36,23 @@ pub(crate) fn local() -> (Store, TempDir) {
 
 async fn s3() -> (Store, S3Server) {
     let server = S3Server::start().await;
-    let (key, secret) = server.credentials();
+    (s3_at(server.endpoint(), server.bucket(), server.credentials()), server)
+}
+
+fn s3_at(endpoint: &str, bucket: &str, (key, secret): (&str, &str)) -> Store {
     let settings = [
-        ("AWS_ENDPOINT", server.endpoint()),
+        ("AWS_ENDPOINT", endpoint),
         ("AWS_ACCESS_KEY_ID", key),
         ("AWS_SECRET_ACCESS_KEY", secret),
         ("AWS_REGION", "us-east-1"),
     ];
     let options = StoreOptions {
-        address: format!("s3://{}/some/prefix", server.bucket()),
+        address: format!("s3://{bucket}/some/prefix"),
         s3: settings.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
         s3_public_endpoint: None,
         signer: signer(),
     };
-    (Store::open(options).unwrap(), server)
+    Store::open(options).unwrap()
 }
 
 async fn all(mut stream: BlobStream) -> Vec<u8> {
@@ -185,6 +195,29 @@ async fn an_s3_link_works_without_credentials_and_a_changed_link_is_rejected() {
     assert!(!http.get(unsigned).send().await.unwrap().status().is_success());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ping_is_a_single_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let store = s3_at(&format!("http://{}", listener.local_addr().unwrap()), "bucket", ("key", "secret"));
+    let requests = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&requests);
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut socket, _peer) = listener.accept().await.unwrap();
+            // Each connection is used for one request.
+            if socket.read(&mut [0; 4096]).await.unwrap() > 0 {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+            let answer = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            socket.write_all(answer).await.unwrap();
+        }
+    });
+    // With retries, the pauses before them would take longer.
+    assert!(timeout(Duration::from_secs(5), store.ping()).await.unwrap().is_err());
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+    server.abort();
+}
+
 #[tokio::test]
 async fn a_local_link_expires_after_its_lifetime() {
     let (store, _folder) = local();
@@ -230,7 +263,7 @@ async fn a_slow_client_receives_a_large_object_completely() {
         assert_eq!(piece, content.slice(read..read + piece.len()));
         read += piece.len();
         // The client reads so slowly that the whole object takes 240 s.
-        tokio::time::sleep_until(begin + std::time::Duration::from_mins(4).mul_f64(read as f64 / SIZE as f64)).await;
+        tokio::time::sleep_until(begin + Duration::from_mins(4).mul_f64(read as f64 / SIZE as f64)).await;
     }
     assert_eq!(read, SIZE);
 }

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_media::{EncoderChoice, H264Encoder, MediaError, choose_encoder};
 use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, may_use_hardware, run as run_job};
-use plinth_spec::RenderSettings;
-use plinth_spec::settings::ParseOptions;
+use plinth_spec::settings::{ParseOptions, replace_aliases};
+use plinth_spec::{OutputPaths, RenderSettings};
 use serde_json::Value;
 
 use super::progress::Shown;
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         return Err(Usage(format!("the settings refer to the environment '{id}'; pass its file with --env")).into());
     }
     let image_files = assets::files(args, &settings)?;
+    let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
+    reject_replaced_inputs(&outputs, &inputs(args, path, environment.as_ref(), &image_files))?;
     let assets = assets::read(&image_files)?;
     let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signal handlers cannot be installed")?;
-    let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
-    reject_own_output(path, outputs::out(args)?)?;
     let is_silent = args.get_flag("quiet") || args.get_flag("json");
     let encoder = if may_use_hardware(&outputs, settings.video().quality) {
         encoder(&machine, &stop, is_silent)?
@@ -162,10 +162,36 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
     Ok(found.encoder)
 }
 
-/// Returns an error if the output would replace the model. This can happen if both are ZIP files.
-fn reject_own_output(model: &Path, out: &Path) -> Result<()> {
-    let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
-    if same { Err(Usage(format!("{} is the model; choose another output", out.display())).into()) } else { Ok(()) }
+/// Returns the files that a render reads, each with its content for error messages.
+fn inputs<'a>(
+    args: &'a ArgMatches,
+    model: &'a Path,
+    environment: Option<&'a EnvironmentFiles>,
+    images: &'a BTreeMap<String, String>,
+) -> Vec<(&'static str, &'a Path)> {
+    let mut inputs = vec![("model", model)];
+    inputs.extend(images.values().map(|file| ("image", Path::new(file))));
+    inputs.extend(environment.into_iter().flat_map(EnvironmentFiles::paths).map(|file| ("environment", file)));
+    inputs.extend(args.get_one::<PathBuf>("cameras").map(|file| ("cameras", file.as_path())));
+    inputs.extend(settings_file(args).map(|file| ("settings", file)));
+    inputs
+}
+
+/// Returns an error if an output would replace an input file. This can happen, for example, if both are images.
+fn reject_replaced_inputs(outputs: &OutputPaths, inputs: &[(&str, &Path)]) -> Result<()> {
+    for out in outputs.values() {
+        let Ok(replaced) = out.canonicalize() else { continue };
+        let is_replaced = |input: &Path| input.canonicalize().is_ok_and(|input| input == replaced);
+        if let Some((content, input)) = inputs.iter().find(|(_content, input)| is_replaced(input)) {
+            let message = format!(
+                "the output {} would replace the {content} {}; choose another output",
+                out.display(),
+                input.display()
+            );
+            return Err(Usage(message).into());
+        }
+    }
+    Ok(())
 }
 
 /// Reads a model file, whose extension must be accepted. Converts a ZIP with an OBJ to a GLB.
@@ -195,22 +221,29 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     Ok(converted.glb)
 }
 
+/// Returns the file of `--settings @FILE`.
+fn settings_file(args: &ArgMatches) -> Option<&Path> {
+    args.get_one::<String>("settings")?.strip_prefix('@').map(Path::new)
+}
+
 /// Reads the render settings. Flags override the settings in `--settings`. If they contain no quality or kind of
 /// output, the extension of the output file can determine it.
 fn settings(args: &ArgMatches) -> Result<RenderSettings> {
-    let text = match args.get_one::<String>("settings").map(String::as_str) {
-        None => "{}".to_owned(),
-        Some(given) => match given.strip_prefix('@') {
-            None => given.to_owned(),
-            Some(file) => std::fs::read_to_string(file).with_context(|| format!("{file} cannot be read"))?,
-        },
+    let text = match (settings_file(args), args.get_one::<String>("settings")) {
+        (Some(file), _) => {
+            std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?
+        }
+        (None, Some(given)) => given.clone(),
+        (None, None) => "{}".to_owned(),
     };
     let wrong = |message: String| anyhow::Error::new(Usage(message));
     let value: Value =
         serde_json::from_str(&text).map_err(|error| wrong(format!("--settings is not valid JSON: {error}")))?;
-    let Value::Object(mut members) = value else {
+    let Value::Object(members) = value else {
         return Err(wrong(format!("--settings must be a JSON object, such as {}", r#"{"zoom": 1.2}"#)));
     };
+    // A flag has the name of its setting. It overrides a setting under an alias only if the alias is replaced before.
+    let mut members = replace_aliases(&members).map_err(|error| wrong(error.to_string()))?;
     members.extend(flags::sent(args));
     assets::set(args, &mut members)?;
     match outputs::extension(outputs::out(args)?).as_str() {
@@ -220,4 +253,27 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     }
     RenderSettings::from_json(&Value::Object(members), ParseOptions::default())
         .map_err(|error| wrong(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn settings_of(flags: &[&str]) -> Result<RenderSettings> {
+        let args = [&["render", "model.glb", "-o", "out.mp4"], flags].concat();
+        settings(&command().try_get_matches_from(args).unwrap())
+    }
+
+    #[test]
+    fn a_flag_overrides_a_setting_that_is_given_under_an_alias() {
+        let given = r#"{"videoLength": 4, "zoom": 1.2}"#;
+        assert_eq!(settings_of(&["--settings", given]).unwrap().echoed(), json!({"length": 4, "zoom": 1.2}));
+        let settings = settings_of(&["--settings", given, "--length", "5"]).unwrap();
+        assert_eq!(settings.echoed(), json!({"length": 5, "zoom": 1.2}));
+        let error = settings_of(&["--settings", r#"{"length": 3, "videoLength": 4}"#, "--length", "5"]).unwrap_err();
+        assert_eq!(error.to_string(), "'length' is given twice, once under an alias");
+        assert!(error.is::<Usage>());
+    }
 }

@@ -76,3 +76,9 @@ pub(crate) fn host_name() -> String {
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)
 }
+
+/// Does nothing, because who can read a folder is inherited.
+#[expect(clippy::unnecessary_wraps, reason = "Unix may reject it")]
+pub(crate) fn make_private(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

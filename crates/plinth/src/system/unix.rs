@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Child;
 
@@ -125,7 +125,18 @@ pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Creates a folder that only its owner can read, and its parent folders.
+/// Creates a folder that only its owner can read, and its parent folders. A folder that exists is not changed.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Makes a folder readable only for its owner.
+/// Errors: this process may not change the permissions of the folder.
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+    let mut permissions = std::fs::metadata(folder)?.permissions();
+    if permissions.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    permissions.set_mode(0o700);
+    std::fs::set_permissions(folder, permissions)
 }

@@ -1,5 +1,6 @@
 //! Tests of datasets from the command line.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -23,16 +24,22 @@ fn files(folder: &Path) -> Vec<String> {
     entries.map_while(Result::ok).map(|e| e.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Returns the work folder of a running or killed render.
-fn work(place: &Place) -> Option<PathBuf> {
-    let all = files(place.folder.path()).into_iter().map(|name| place.folder.path().join(name));
-    all.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "work"))
+/// Returns the work folder that a running or killed render has in this folder.
+fn work(folder: &Path) -> Option<PathBuf> {
+    let mut all = files(folder).into_iter().map(|name| folder.join(name));
+    all.find(|path| path.extension().is_some_and(|ending| ending == "work"))
 }
 
 /// Returns the names of the views that the work folder records as finished.
-fn finished(place: &Place) -> Vec<String> {
-    let noted = work(place).map_or_else(Vec::new, |work| files(&work.join("views")));
+fn finished(folder: &Path) -> Vec<String> {
+    let noted = work(folder).map_or_else(Vec::new, |work| files(&work.join("views")));
     noted.iter().filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect()
+}
+
+/// Returns the times at which views of a dataset were written.
+fn written(set: &Path, views: &[String]) -> Vec<SystemTime> {
+    let picture = |view: &String| std::fs::metadata(set.join(format!("normals/{view}.png"))).unwrap();
+    views.iter().map(|view| picture(view).modified().unwrap()).collect()
 }
 
 #[test]
@@ -62,6 +69,28 @@ fn custom_cameras_give_a_folder_with_their_poses() {
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "set"]);
 }
 
+#[test]
+fn a_dataset_is_written_to_the_current_folder_if_it_is_empty() {
+    let place = Place::new();
+    std::fs::write(place.file("cameras.json"), cameras(2).to_string()).unwrap();
+    let (model, set, cameras) = (place.file("cube.glb"), place.file("set"), place.file("cameras.json"));
+    std::fs::create_dir(&set).unwrap();
+    let render = || {
+        let args = ["render", &model, "-o", ".", "--output", "dataset", "--cameras", &cameras, "-q"];
+        program().current_dir(&set).args(args).output().unwrap()
+    };
+    let done = render();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let found = files(Path::new(&set));
+    assert!(
+        found.contains(&"manifest.json".to_owned()) && !found.iter().any(|name| name.starts_with('.')),
+        "{found:?}"
+    );
+    let again = render();
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("the folder . is not empty"), "{}", text(&again.stderr));
+}
+
 /// Builds the command that renders a dataset with 120 views.
 fn render(place: &Place, set: &str) -> std::process::Command {
     let mut program = program();
@@ -70,31 +99,29 @@ fn render(place: &Place, set: &str) -> std::process::Command {
     program
 }
 
-/// Starts a render of a dataset and kills it. Returns its folder, and the names of the finished views.
-fn killed(set: &str) -> (Place, Vec<String>) {
-    let place = Place::new();
+/// Starts a render of a dataset and kills it. Its work folder is in `folder`. Returns the names of the finished views.
+fn killed(place: &Place, set: &str, folder: &Path) -> Vec<String> {
     std::fs::write(place.file("cameras.json"), cameras(120).to_string()).unwrap();
-    let mut killed = render(&place, set).spawn().unwrap();
-    while finished(&place).len() < 3 {
+    let mut killed = render(place, set).spawn().unwrap();
+    while finished(folder).len() < 3 {
         assert!(killed.try_wait().unwrap().is_none(), "the render ended before three views were finished");
     }
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let done = finished(&place);
-    assert!((3..120).contains(&done.len()) && !Path::new(&place.file(set)).exists(), "{}", done.len());
-    (place, done)
+    let done = finished(folder);
+    assert!((3..120).contains(&done.len()), "{}", done.len());
+    done
 }
 
 #[test]
 fn a_killed_render_leaves_no_dataset_and_the_next_one_resumes_it() {
-    let (place, done) = killed("set");
-    let written = |set: &Path| -> Vec<SystemTime> {
-        let picture = |view: &String| std::fs::metadata(set.join(format!("normals/{view}.png"))).unwrap();
-        done.iter().map(|view| picture(view).modified().unwrap()).collect()
-    };
-    let before = written(&work(&place).unwrap().join("set"));
+    let place = Place::new();
+    let done = killed(&place, "set", place.folder.path());
+    let set = PathBuf::from(place.file("set"));
+    assert!(!set.exists());
+    let before = written(&work(place.folder.path()).unwrap().join("set"), &done);
     assert!(render(&place, "set").status().unwrap().success());
-    assert_eq!(before, written(Path::new(&place.file("set"))), "finished views are not rendered again");
+    assert_eq!(before, written(&set, &done), "finished views are not rendered again");
     assert!(render(&place, "other").status().unwrap().success());
     let manifest = |set: &str| text(&std::fs::read(place.file(set).clone() + "/manifest.json").unwrap());
     assert_eq!(
@@ -106,8 +133,24 @@ fn a_killed_render_leaves_no_dataset_and_the_next_one_resumes_it() {
 }
 
 #[test]
+fn a_killed_render_into_an_existing_folder_is_resumed_by_another_path_to_it() {
+    let place = Place::new();
+    let set = PathBuf::from(place.file("set"));
+    std::fs::create_dir(&set).unwrap();
+    symlink(&set, place.file("link")).unwrap();
+    let done = killed(&place, "set/.", &set);
+    let before = written(&work(&set).unwrap().join("set"), &done);
+    assert!(render(&place, "link").status().unwrap().success());
+    assert_eq!(before, written(&set, &done), "finished views are not rendered again");
+    assert!(set.join("manifest.json").exists() && work(&set).is_none());
+    assert_eq!(place.names(), ["cameras.json", "cube.glb", "link", "set"]);
+}
+
+#[test]
 fn a_killed_render_leaves_no_zip_and_a_resumed_one_is_the_same() {
-    let (place, _) = killed("set.zip");
+    let place = Place::new();
+    killed(&place, "set.zip", place.folder.path());
+    assert!(!Path::new(&place.file("set.zip")).exists());
     for set in ["set.zip", "other.zip"] {
         assert!(render(&place, set).status().unwrap().success());
     }
@@ -122,5 +165,5 @@ fn an_output_cannot_replace_the_model() {
     let model = place.file("model.zip");
     let done = plinth(&["render", &model, "-o", &model]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("is the model"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("would replace the model"), "{}", text(&done.stderr));
 }

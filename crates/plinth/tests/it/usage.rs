@@ -1,5 +1,7 @@
 //! Tests of valid and invalid command lines.
 
+use serde_json::json;
+
 use crate::{Place, plinth, text};
 
 /// Runs `plinth render` with a valid model, this output and these flags, which must fail. Returns the error.
@@ -59,6 +61,38 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     assert!(text(&done.stderr).contains("'render'") && !text(&done.stderr).contains("render-child"));
     let done = plinth(&["render", "model.fbx", "-o", &place.file("out.mp4")]);
     assert_eq!(done.status.code(), Some(2));
+}
+
+#[test]
+fn no_output_can_replace_an_input() {
+    let place = Place::new();
+    let file = |name: &str| {
+        std::fs::write(place.file(name), "an input").unwrap();
+        place.file(name)
+    };
+    let (wall, logo, oak, light) = (file("wall.png"), file("logo.png"), file("out.small.png"), file("light.png"));
+    let (look, cameras) = (place.file("look.png"), place.file("cameras.zip"));
+    std::fs::write(&look, "{}").unwrap();
+    let matrix = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 4], [0, 0, 0, 1]];
+    let poses = json!({"camera_angle_x": 0.8, "w": 64, "h": 64, "frames": [{"transform_matrix": matrix}]});
+    std::fs::write(&cameras, poses.to_string()).unwrap();
+    let (decal, asset, settings) = (format!("{logo}@0,0,0,1"), format!("oak={oak}"), format!("@{look}"));
+    let used = r#"{"bgImageId": "oak"}"#;
+    let cases: [(&str, &[&str], &str, &str); 6] = [
+        ("./wall.png", &["--bg-image", &wall], "image", &wall),
+        ("out.mp4", &["--poster", &logo, "--decal", &decal], "image", &logo),
+        ("out.mp4", &["--all", "--asset", &asset, "--settings", used], "image", &oak),
+        ("out.mp4", &["--small-poster", &light, "--env", &light], "environment", &light),
+        ("look.png", &["--settings", &settings], "settings", &look),
+        ("cameras.zip", &["--cameras", &cameras], "cameras", &cameras),
+    ];
+    for (out, flags, content, input) in cases {
+        let stderr = rejected(&place, out, flags);
+        assert!(stderr.contains(&format!("would replace the {content} {input}; choose another output")), "{stderr}");
+    }
+    for input in [wall, logo, oak, light] {
+        assert_eq!(std::fs::read(input).unwrap(), b"an input");
+    }
 }
 
 #[test]

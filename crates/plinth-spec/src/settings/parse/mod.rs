@@ -80,20 +80,29 @@ impl Default for RenderSettings {
     }
 }
 
-/// Replaces aliases by the names of the settings, and rejects unknown keys.
-fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
+/// Replaces aliases by the names of the settings. Unknown keys are not changed.
+/// Errors: if a setting is given twice, once under an alias.
+pub fn replace_aliases(members: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut out = Map::new();
     for (key, value) in members {
+        let name = ALIASES.iter().find(|(alias, _)| alias == key).map_or(key.as_str(), |(_, name)| *name);
+        if out.insert(name.to_owned(), value.clone()).is_some() {
+            return Err(SettingsError::invalid(name, format!("'{name}' is given twice, once under an alias")));
+        }
+    }
+    Ok(out)
+}
+
+/// Replaces aliases by the names of the settings, and rejects unknown keys.
+fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut out = replace_aliases(members)?;
+    for key in out.keys() {
         if STAMPED.contains(&key.as_str()) {
             return Err(SettingsError::invalid(key, format!("'{key}' is set by the server and cannot be sent")));
         }
-        let name = ALIASES.iter().find(|(alias, _)| alias == key).map_or(key.as_str(), |(_, name)| *name);
-        if field(name).is_none() {
-            let hint = nearest_hint(name, fields());
+        if field(key).is_none() {
+            let hint = nearest_hint(key, fields());
             return Err(SettingsError::invalid(key, format!("there is no setting '{key}'{hint}")));
-        }
-        if out.insert(name.to_owned(), value.clone()).is_some() {
-            return Err(SettingsError::invalid(name, format!("'{name}' is given twice, once under an alias")));
         }
     }
     if out.get("effect").and_then(Value::as_str) == Some(DATASET_EFFECT) {

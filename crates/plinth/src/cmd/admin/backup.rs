@@ -21,7 +21,7 @@ use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, positional, text};
 use crate::cmd::message_only;
 use crate::note::note;
-use crate::system::create_private_folder;
+use crate::system::{create_private_folder, make_private};
 
 /// Number of rows that one query reads.
 const ROWS_PER_QUERY: u32 = 500;
@@ -69,9 +69,10 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
     Ok(Done { text, json: json!({"files": files, "bytes": bytes, "gone": gone}) })
 }
 
-/// Creates the folder of the backup. Only its owner can read it, because the database contains secrets.
-/// Errors: the folder is not empty, or it is inside the folder of the store. There, the store would treat the files of
-/// the backup as objects.
+/// Creates the folder of the backup. Only its owner can read it, even if it exists already, because the database
+/// contains secrets.
+/// Errors: the folder is not empty, this process may not change its permissions, or it is inside the folder of the
+/// store. There, the store would treat the files of the backup as objects.
 fn make_folder(folder: &Path, store: &Store) -> Result<()> {
     let cannot = || format!("{} cannot be created", folder.display());
     create_private_folder(folder).with_context(cannot)?;
@@ -80,7 +81,8 @@ fn make_folder(folder: &Path, store: &Store) -> Result<()> {
         let is_inside = folder.canonicalize()?.starts_with(objects.canonicalize()?);
         ensure!(!is_inside, "{} is inside the store {}; choose another folder", folder.display(), objects.display());
     }
-    Ok(())
+    make_private(folder)
+        .with_context(|| format!("{} cannot be made private; choose a folder that does not exist", folder.display()))
 }
 
 struct Backup<'a> {

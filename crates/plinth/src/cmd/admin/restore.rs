@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{ArgMatches, Command};
+use plinth_db::create_sqlite_file;
 use plinth_service::file_sha256;
 use serde_json::json;
 
@@ -106,7 +107,8 @@ fn copy(backup: &Path, to: &Path, entry: &Entry) -> Result<()> {
     let cannot = || format!("{} cannot be restored", entry.path);
     std::fs::create_dir_all(made.parent().with_context(cannot)?)?;
     let mut from = File::open(backup.join(&entry.path)).with_context(cannot)?;
-    let mut file = File::create_new(&made).with_context(cannot)?;
+    let created = if entry.path == DATABASE { create_sqlite_file(&made) } else { File::create_new(&made) };
+    let mut file = created.with_context(cannot)?;
     let (_, sha256) = manifest::copy(&mut from, &mut file).with_context(cannot)?;
     ensure!(sha256 == entry.sha256, "{}: it changed after the check", cannot());
     file.sync_all().with_context(cannot)

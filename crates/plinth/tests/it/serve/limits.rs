@@ -203,6 +203,8 @@ async fn the_open_requests_of_an_account_are_limited(served: Served) {
     };
     let rejected = account(&mut open, 429).await;
     assert_eq!((rejected.rejection(), rejected.header("retry-after")), ((429, "rate_limited"), "1"));
+    let allowance = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"].map(|name| rejected.header(name));
+    assert_eq!(allowance, ["1000000", "0", "1"]);
     served.installation.account("guest@example.org");
     let guest = served.client(&served.installation.key("guest@example.org", &[]));
     assert_eq!(guest.get("/account").await.status, 200);

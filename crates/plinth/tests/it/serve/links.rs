@@ -54,11 +54,23 @@ async fn links_are_valid_for_their_lifetime(served: Served) {
             }
         }
     }
-    for (wanted, lifetime) in
-        [(json!(60), 60), (json!(59), 60), (json!(-5), 60), (json!(604_801), 604_800), (json!(i64::MAX), 604_800)]
-    {
+    let lifetimes = [
+        (json!(60), 60),
+        (json!(59), 60),
+        (json!(-5), 60),
+        (json!(3600.0), 3600),
+        (json!(604_801), 604_800),
+        (json!(i64::MAX), 604_800),
+        (json!(1e20), 604_800),
+        (json!(-1e20), 60),
+    ];
+    for (wanted, lifetime) in lifetimes {
         let link = client.post("/models/create-upload-url", json!({"expires": wanted})).await;
         assert_eq!((link.status, &link.data()["expiresIn"]), (201, &json!(lifetime)), "{wanted}");
+    }
+    for bad in [json!(1.5), json!("60"), json!(true)] {
+        let answer = client.post("/models/create-upload-url", json!({"expires": bad})).await;
+        assert_eq!(answer.rejection(), (400, "bad_request"), "{bad}");
     }
     for bad in ["abc", "1.5", "-", "1e9"] {
         for answer in [

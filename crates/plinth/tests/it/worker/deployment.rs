@@ -102,8 +102,9 @@ impl Deployment {
         Self { service, caller, folder, database, time, _s3: s3 }
     }
 
-    pub(crate) fn advance_ms(&self, ms: i64) {
-        self.time.fetch_add(ms, Ordering::SeqCst);
+    /// Advances the test clock, and returns its new time.
+    pub(crate) fn advance_ms(&self, ms: i64) -> i64 {
+        self.time.fetch_add(ms, Ordering::SeqCst) + ms
     }
 
     /// Uploads a model with one triangle. Its render is billed if there are settings, and otherwise is a free preview.

@@ -1,6 +1,7 @@
 //! Tests of successful renders.
 
-use plinth_db::renders;
+use plinth_db::queue;
+use plinth_db::renders::{self, Render};
 use plinth_service::assets::{EnvPartFile, NewEnv};
 use plinth_spec::funding::Pool;
 use plinth_spec::id::RenderId;
@@ -131,6 +132,39 @@ async fn only_previews_and_free_renders_are_watermarked() {
         (&Value::Null, &json!(true), &json!(true)),
     ];
     assert_eq!(tasks.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_free_render_with_the_frames_of_a_system_preview_is_no_draft() {
+    let deployment = Deployment::new().await;
+    let (_model, cancelled) = deployment.upload("chair", Some(tiny())).await;
+    let id = RenderId::parse(&cancelled).unwrap();
+    let mut conn = deployment.service.db().read().await.unwrap();
+    let render = renders::find_anywhere(&mut conn, &id).await.unwrap().unwrap();
+    drop(conn);
+    deployment.service.cancel_render(&deployment.caller, &cancelled).await.unwrap();
+    let [preview, free] = ["preview00000", "free00000000"].map(|id| RenderId::parse(id).unwrap());
+    // The account of the free render is not in the queue, so that the preview is claimed first.
+    let other = deployment.other_caller().await.account_id;
+    let rows = [
+        Render { id: preview.clone(), is_system_preview: true, pool: None, credits: 0, ..render.clone() },
+        Render { id: free.clone(), payer_id: other, pool: Some(Pool::Free), ..render },
+    ];
+    let inserting = deployment.service.db().write(move |tx| {
+        Box::pin(async move {
+            renders::insert_all(tx, &rows).await?;
+            queue::enter(tx, queue::Kind::Render, [rows[0].work_class], &rows[0].payer_id).await
+        })
+    });
+    inserting.await.unwrap();
+    let worker = deployment.start_worker(deployment.options_that_log_tasks());
+    for id in [&preview, &free] {
+        let render = deployment.wait_until_ended(id.as_str()).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    }
+    worker.stop().await;
+    let drafts: Vec<_> = deployment.render_tasks().iter().map(|task| task["draft"].clone()).collect();
+    assert_eq!(drafts, [json!(false)], "the renders share their frames");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plinth_db::leases::{self, Lost};
 use plinth_spec::limits;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
@@ -130,4 +131,58 @@ async fn a_render_that_lost_its_lease_while_files_were_stored_is_drawn_again() {
     worker.stop().await;
     assert!(deployment.jobs().is_empty());
     assert_eq!(deployment.credits().await, 99, "charged once");
+}
+
+/// Returns the leases that end before this time.
+async fn leases_until(deployment: &Deployment, time: i64) -> Vec<Lost> {
+    leases::list_lost(&mut deployment.service.db().read().await.unwrap(), time, 100).await.unwrap()
+}
+
+/// Requeues one render, as if its lease had expired.
+async fn lose_lease(deployment: &Deployment, id: &str) {
+    let mut held = leases_until(deployment, i64::MAX).await;
+    held.retain(|lease| lease.render.id.as_str() == id);
+    let Lost { render, token, .. } = held.remove(0);
+    let now = deployment.advance_ms(1);
+    let requeuing = deployment.service.db().write(move |tx| {
+        Box::pin(async move {
+            leases::requeue_lost(tx, &render.id, &token, render.status, RenderStatus::Pending, now).await
+        })
+    });
+    assert!(requeuing.await.unwrap());
+}
+
+/// Waits until the worker has renewed the lease of a render twice. In between, it has tried to renew the other leases of the same job.
+async fn until_renewed_twice(deployment: &Deployment, id: &str) {
+    for _renewal in 0..2 {
+        let renewed = deployment.advance_ms(1) + i64::from(deployment.service.options().lease_secs) * 1000;
+        while leases_until(deployment, renewed).await.iter().any(|lease| lease.render.id.as_str() == id) {
+            sleep(Duration::from_millis(30)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_renders_with_equal_frames_one_that_lost_its_lease_is_not_stored() {
+    let deployment = Deployment::new().await;
+    let (model, first) = deployment.upload("chair", Some(tiny())).await;
+    let lost = deployment.render_again(&model, tiny(), "lost").await;
+    let last = deployment.render_again(&model, tiny(), "last").await;
+    let obstacle = obstruct(&deployment, &first);
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&first, is_being_stored).await;
+    lose_lease(&deployment, &lost).await;
+    until_renewed_twice(&deployment, &first).await;
+    assert_eq!(deployment.wait_until_ended(&lost).await.status, RenderStatus::Done, "it is drawn again");
+    std::fs::remove_dir_all(obstacle).unwrap();
+    // The files of the last render are stored after the place of the lost render.
+    for id in [&first, &last] {
+        assert_eq!(deployment.wait_until_ended(id).await.status, RenderStatus::Done);
+    }
+    worker.stop().await;
+    let video = |id: &str, attempt: u32| {
+        deployment.folder.path().join(format!("objects/renders/{id}/{attempt}/video.mp4")).exists()
+    };
+    assert_eq!((video(&first, 1), video(&lost, 1), video(&lost, 2), video(&last, 1)), (true, false, true, true));
+    assert_eq!(deployment.credits().await, 97, "each is charged once");
 }

@@ -1,5 +1,6 @@
 //! Tests of the cases in which `backup` and `restore` fail, and of the state after a failed backup.
 
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,27 @@ async fn a_backup_goes_into_a_new_folder_that_others_cannot_read() {
     let inside = served.installation.objects().join("backup");
     let output = failure(&served.installation, &["backup", inside.to_str().unwrap()]);
     assert!(output.contains("is inside the store"), "{output}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_cannot_read_databases_nor_a_backup_in_a_folder_that_existed() {
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (served, other) = (Served::with_sqlite(), Installation::with_sqlite());
+    let database = |installation: &Installation| folder(installation, "data").join("plinth.db");
+    let (backup, full) = (folder(&served.installation, "backup"), folder(&served.installation, "full"));
+    for made in [&backup, &full] {
+        std::fs::create_dir(made).unwrap();
+        std::fs::set_permissions(made, Permissions::from_mode(0o755)).unwrap();
+    }
+    std::fs::write(full.join("notes.txt"), "").unwrap();
+    failure(&served.installation, &["backup", full.to_str().unwrap()]);
+    assert_eq!(mode(&full), 0o755, "a folder that is rejected is not changed");
+    served.installation.admin(&["backup", backup.to_str().unwrap()]);
+    other.admin(&["restore", backup.to_str().unwrap()]);
+    assert_eq!(mode(&backup), 0o700);
+    for file in [database(&served.installation), backup.join("plinth.db"), database(&other)] {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
