@@ -15,7 +15,8 @@ impl Service {
     /// are available to all workspaces remain. Returns the number of deleted assets; call the method again until it returns 0.
     pub(crate) async fn delete_assets_of_deleted_workspaces(&self) -> Result<u64> {
         let mut deleted = 0;
-        for workspace in workspaces::list_deleted_with_assets(&mut self.db.read().await?, BATCH_SIZE).await? {
+        let deleted_workspaces = workspaces::list_deleted_with_assets(&mut self.db.read().await?, BATCH_SIZE).await?;
+        for workspace in deleted_workspaces {
             // A transaction for each workspace locks one counter only, so that two servers never deadlock.
             let deleting =
                 self.write_at(move |tx, now| Box::pin(async move { delete_assets(tx, &workspace, now).await }));

@@ -25,7 +25,8 @@ impl Service {
     /// of deleted workspaces. Returns the number of models that it changed; call the method again until it returns 0.
     pub(crate) async fn schedule_unneeded_models(&self) -> Result<u64> {
         let mut changed = 0;
-        for workspace in model_files::list_deleted_workspaces(&mut self.db.read().await?, BATCH_SIZE).await? {
+        let deleted_workspaces = model_files::list_deleted_workspaces(&mut self.db.read().await?, BATCH_SIZE).await?;
+        for workspace in deleted_workspaces {
             let marking = self.write_at(move |tx, now| {
                 Box::pin(async move {
                     Ok::<_, ServiceError>(model_files::delete_of_workspace(tx, &workspace, BATCH_SIZE, now).await?)
