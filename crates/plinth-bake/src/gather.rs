@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::bvh::{Hit, TriangleId};
-use crate::occluders::{Occluders, coverage};
+use crate::occluders::Occluders;
 use crate::samples::SamplePoint;
 use crate::sampling::{LightDistribution, RayDirections, RaySample};
 use crate::sky::Sky;
@@ -217,8 +217,7 @@ impl<'a> Scene<'a> {
             }
             if hit_count == 0 {
                 let mesh = &self.meshes[hit.id.mesh as usize];
-                out.hit_back_first =
-                    back && !mesh.double_sided && mesh.transparency.is_empty() && mesh.texture.is_none();
+                out.hit_back_first = back && !mesh.double_sided && self.occluders.opaque[hit.id.mesh as usize];
             }
             out.transmitted *= transparency;
             if out.transmitted < 0.02 {
@@ -242,7 +241,7 @@ impl<'a> Scene<'a> {
             let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.transparency[i]);
             a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v
         };
-        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |(rgba, cutoff)| coverage(rgba, cutoff));
+        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |[.., alpha]| alpha);
         (1.0 - (1.0 - vertex_transparency) * coverage).clamp(0.0, 1.0)
     }
 
@@ -290,11 +289,11 @@ struct RayResult {
     mean_inverse_distance: f32,
 }
 
-/// Returns the RGBA texel at a hit, and the texture's alpha cutoff, if any. Returns `None` if the mesh has no texture.
-pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<([f32; 4], Option<f32>)> {
+/// Returns the RGBA texel at a hit, or `None` if the mesh has no texture.
+pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<[f32; 4]> {
     let texture = mesh.texture.as_ref()?;
     let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
-    Some((texture.image.texel(a * (1.0 - u - v) + b * u + c * v), texture.cutoff))
+    Some(texture.image.texel(a * (1.0 - u - v) + b * u + c * v))
 }
 
 fn ray_origin(sample: &SamplePoint) -> Vec3 {

@@ -85,7 +85,7 @@ pub(crate) fn lit_surfaces(
 }
 
 fn is_transmissive_or_has_holes(mesh: &BakeMesh) -> bool {
-    let has_holes = mesh.texture.as_ref().is_some_and(|texture| texture.cutoff.is_some());
+    let has_holes = mesh.texture.as_ref().is_some_and(|texture| texture.is_masked);
     has_holes || mesh.transparency.iter().sum::<f32>() > MAX_TRANSPARENCY * mesh.transparency.len().max(1) as f32
 }
 

@@ -30,14 +30,6 @@ fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId
 }
 
 fn is_opaque(mesh: &BakeMesh) -> bool {
-    let covers = |texture: &BakeTexture| texture.image.texels.iter().all(|rgba| coverage(*rgba, texture.cutoff) >= 1.0);
+    let covers = |texture: &BakeTexture| texture.image.texels.iter().all(|[.., alpha]| *alpha >= 1.0);
     mesh.transparency.is_empty() && mesh.texture.as_ref().is_none_or(covers)
-}
-
-/// Returns the fraction of a texel's area that the surface covers.
-pub(crate) fn coverage(rgba: [f32; 4], cutoff: Option<f32>) -> f32 {
-    match cutoff {
-        Some(cutoff) => f32::from(u8::from(rgba[3] >= cutoff)),
-        None => rgba[3],
-    }
 }

@@ -133,7 +133,7 @@ impl ReflectingHit {
         let side = TriangleSide { mesh: occluder.id.mesh, triangle: occluder.id.triangle, back: occluder.back };
         out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, occluder.u, occluder.v));
         let color =
-            texel(mesh, occluder.id, occluder.u, occluder.v).map_or(Vec3::ONE, |([r, g, b, _], _)| Vec3::new(r, g, b));
+            texel(mesh, occluder.id, occluder.u, occluder.v).map_or(Vec3::ONE, |[r, g, b, _]| Vec3::new(r, g, b));
         out.diffuse = interpolate(&mesh.albedo) * color * (occluder.share / PI);
         if !mesh.f0.is_empty() {
             let normal = interpolate(&mesh.normals).normalize_or(-occluder.direction);

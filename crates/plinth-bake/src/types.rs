@@ -68,8 +68,9 @@ pub struct BakeTexture {
     /// Texture coordinates of each vertex. (0, 0) is the outer corner of the first texel. The image repeats.
     pub uvs: Vec<Vec2>,
     pub image: Arc<BakeImage>,
-    /// Alpha cutoff. Texels with a lower alpha are holes. Without a cutoff, alpha is the opacity of the surface.
-    pub cutoff: Option<f32>,
+    /// Whether the surface is alpha-masked. Alpha is then the fraction of a texel's area that is no hole. Otherwise alpha is
+    /// the opacity of the surface.
+    pub is_masked: bool,
 }
 
 /// An image with linear colour and alpha, in row-major order.

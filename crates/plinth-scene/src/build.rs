@@ -72,7 +72,9 @@ impl PlacedModel {
         let placed = if none_is_seen { &nothing_hidden } else { &hidden_nodes };
         let placement = Placement::new(&model, placed, settings.model(), playing, &seen)?;
         if placement.is_point() && !none_is_seen {
-            warnings.push("the model has no size: all its vertices are at one point, so the picture is the background".to_owned());
+            warnings.push(
+                "the model has no size: all its vertices are at one point, so the picture is the background".to_owned(),
+            );
         }
         Ok(Self { model, hidden_nodes, warnings, clip, clip_times, placement })
     }

@@ -292,7 +292,9 @@ impl Running {
         loop {
             match self.events.recv_timeout(POLL_INTERVAL) {
                 // A job can send these events in any number, so the checks below follow each of them.
-                Ok(Ok(event @ (ChildEvent::Progress { .. } | ChildEvent::PostersWritten | ChildEvent::PreviewReady))) => {
+                Ok(Ok(
+                    event @ (ChildEvent::Progress { .. } | ChildEvent::PostersWritten | ChildEvent::PreviewReady),
+                )) => {
                     on_event(event);
                 }
                 Ok(Ok(result)) => return Outcome::Result(result),

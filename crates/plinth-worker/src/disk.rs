@@ -61,7 +61,8 @@ impl JobDisk {
     /// Measures the files of the job, including deleted files that a process of `session` keeps open.
     pub(crate) fn measure(&self, session: u32) -> DiskUse {
         let mut seen = BTreeSet::new();
-        let Some(named) = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum::<Option<u64>>() else {
+        let Some(named) = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum::<Option<u64>>()
+        else {
             return DiskUse::Hidden;
         };
         let bytes = named + session::deleted_files(session).map(|file| file_bytes(&file, &mut seen)).sum::<u64>();

@@ -74,7 +74,10 @@ fn files_in<'a, K>(
         let path = file_in(folder, place)?;
         bytes = bytes.saturating_add(path.metadata()?.len());
         if bytes > most_bytes {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the job's output files are larger than its disk limit"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the job's output files are larger than its disk limit",
+            ));
         }
         Ok((key, path))
     });

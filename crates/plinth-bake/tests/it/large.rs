@@ -181,7 +181,7 @@ fn opaque_texels_cast_shadows_and_holes_transmit_light() {
     let texels = (0..64).map(|x| [0.2, 0.5, 0.1, if (16..48).contains(&x) { 1.0 } else { 0.0 }]).collect();
     let image = Arc::new(BakeImage { width: 64, height: 1, texels });
     let uvs = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
-    leaf.texture = Some(BakeTexture { uvs, image, cutoff: Some(0.5) });
+    leaf.texture = Some(BakeTexture { uvs, image, is_masked: true });
     let found = baked(&[floor.clone(), leaf.clone()]);
     let middle = light_at(&floor, &found[0], Vec3::new(0.02, 0.01, 0.0), false);
     assert!(middle.direct.x < 0.1, "{middle:?}");

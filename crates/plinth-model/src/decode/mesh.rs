@@ -347,7 +347,10 @@ fn add_missing_normals_and_tangents(primitive: &mut Primitive, material: &Materi
         flat::shade(primitive);
     }
     let Some(mapping) = UvMapping::of(material).filter(|mapping| mapping.exists_in(primitive)) else {
-        primitive.tangents = Vec::new();
+        // Anisotropic reflections follow the tangents also without a texture.
+        if material.anisotropy.is_none() {
+            primitive.tangents = Vec::new();
+        }
         return Ok(());
     };
     if primitive.tangents.is_empty() {

@@ -61,6 +61,7 @@ impl Surface<'_> {
             && is_flat(around_vertex.normal)
             && self.has_linear_uvs(step, vertex, (center, around))
             && self.have_similar_normals(vertex, center)
+            && self.have_similar_directions(vertex, center)
             && self.have_similar_colors(vertex, center)
     }
 
@@ -83,6 +84,16 @@ impl Surface<'_> {
         cosine >= MIN_COSINE
             && hand(v) == hand(c)
             && (cosine >= MIN_POLISHED_COSINE || !is_polished(self.model, self.material, self.primitive, v))
+    }
+
+    /// Returns whether the tangents, which anisotropic reflections follow, are similar.
+    fn have_similar_directions(&self, vertex: u32, center: u32) -> bool {
+        let tangents = &self.primitive.tangents;
+        let (Some(tangent), Some(other)) = (tangents.get(vertex as usize), tangents.get(center as usize)) else {
+            return true;
+        };
+        let direction = |tangent: &[f32; 4]| Vec3::from_slice(tangent);
+        self.material.anisotropy.is_none() || direction(tangent).dot(direction(other)) >= MIN_POLISHED_COSINE
     }
 
     fn have_similar_colors(&self, vertex: u32, center: u32) -> bool {

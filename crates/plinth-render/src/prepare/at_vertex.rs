@@ -30,6 +30,11 @@ pub(super) fn texel_rgb(model: &Model, reference: Option<TextureRef>, primitive:
     Vec3::from([r, g, b].map(linear_from_byte))
 }
 
+/// Returns the red channel of a linear texture at a vertex, from 0 to 1.
+pub(super) fn texel_red(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> f32 {
+    share(texel(model, reference, primitive, v)[0])
+}
+
 /// Returns the linear base colour with alpha at a vertex.
 pub(super) fn base_color(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> [f32; 4] {
     let [r, g, b, a] = material.base_color;

@@ -8,7 +8,7 @@ use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
-use super::at_vertex::{base_color, metallic_roughness, texel_rgb};
+use super::at_vertex::{base_color, metallic_roughness, texel_red, texel_rgb};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
 use crate::upload::texture::linear_from_byte;
@@ -35,7 +35,11 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     } else {
         (0..count).map(|v| emissive * texel_rgb(&scene.model, material.emissive_texture, primitive, v)).collect()
     };
-    let transmission = material.transmission.map_or(0.0, |t| t.factor) * (1.0 - material.metallic);
+    let transmission = |v: usize| {
+        let share = material.transmission.map_or(0.0, |t| t.factor * texel_red(&scene.model, t.texture, primitive, v));
+        share * (1.0 - material.metallic)
+    };
+    let transmits = material.transmission.is_some_and(|t| t.factor > 0.0) && material.metallic < 1.0;
     let texture = bake_texture(&scene.model, material, primitive, &posed.positions, indices);
     // If there is a texture, each vertex has only the factor by which the texture is multiplied.
     let plain = |v: usize| {
@@ -45,15 +49,17 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     };
     let alpha = |v: usize| if texture.is_some() { plain(v)[3] } else { colors[v][3] };
     let transparency = match material.alpha_mode {
-        AlphaMode::Opaque if transmission == 0.0 => Vec::new(),
-        AlphaMode::Opaque => vec![transmission; count],
-        AlphaMode::Mask { .. } if texture.is_some() => vec![transmission; count],
-        AlphaMode::Mask { cutoff } => (0..count).map(|v| if alpha(v) < cutoff { 1.0 } else { transmission }).collect(),
-        AlphaMode::Blend => (0..count).map(|v| 1.0 - alpha(v) * (1.0 - transmission)).collect(),
+        AlphaMode::Opaque if !transmits => Vec::new(),
+        AlphaMode::Opaque => (0..count).map(transmission).collect(),
+        AlphaMode::Mask { .. } if texture.is_some() => (0..count).map(transmission).collect(),
+        AlphaMode::Mask { cutoff } => {
+            (0..count).map(|v| if alpha(v) < cutoff { 1.0 } else { transmission(v) }).collect()
+        }
+        AlphaMode::Blend => (0..count).map(|v| 1.0 - alpha(v) * (1.0 - transmission(v))).collect(),
     };
     let albedo = |v: usize| {
         let [r, g, b, _] = if texture.is_some() { plain(v) } else { colors[v] };
-        Vec3::new(r, g, b) * ((1.0 - transmission) * (1.0 - metal_rough[v].0))
+        Vec3::new(r, g, b) * ((1.0 - transmission(v)) * (1.0 - metal_rough[v].0))
     };
     let mut indices = indices.to_vec();
     if posed.mirrored {
@@ -97,26 +103,29 @@ fn bake_texture(
             a.distance(b).max(b.distance(c)).max(c.distance(a)) > TEXTURED_EDGE
         })
     };
-    if !is_large() {
+    // The values at the corners of small triangles represent their colour, but not their holes: the corners of cards with
+    // hair or leaves are hardly ever opaque.
+    if !has_holes && !is_large() {
         return None;
     }
     let image = model.images.get(model.textures.get(reference.texture)?.image)?;
     let uvs = primitive.uvs.get(reference.uv_set)?;
-    let cutoff = match material.alpha_mode {
+    let opacity = |alpha: u8| match material.alpha_mode {
+        AlphaMode::Opaque => 1.0,
         // The alpha of the vertices is ignored, because it is nearly always 1.
-        AlphaMode::Mask { cutoff } => Some(cutoff / material.base_color[3].max(1e-3)),
-        _ => None,
+        AlphaMode::Mask { cutoff } => f32::from(u8::from(f32::from(alpha) / 255.0 * material.base_color[3] >= cutoff)),
+        AlphaMode::Blend => f32::from(alpha) / 255.0,
     };
     Some(BakeTexture {
         uvs: uvs.iter().map(|uv| Vec2::from(reference.transformed(*uv))).collect(),
-        image: Arc::new(reduced_image(image, has_holes)),
-        cutoff,
+        image: Arc::new(reduced_image(image, opacity)),
+        is_masked: matches!(material.alpha_mode, AlphaMode::Mask { .. }),
     })
 }
 
-/// Reduces an image to at most `RAY_IMAGE_SIDE` linear texels per side by averaging. If `has_holes` is false, alpha is
-/// 1.
-fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
+/// Reduces an image to at most `RAY_IMAGE_SIDE` linear texels per side by averaging the colours and the opacities of
+/// texels. `opacity` returns the opacity of a texel, given its alpha.
+fn reduced_image(image: &plinth_model::Image, opacity: impl Fn(u8) -> f32 + Sync) -> BakeImage {
     let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
     let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
     let texels = (0..width * height)
@@ -131,7 +140,7 @@ fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
                         for (sum, c) in sum.iter_mut().zip([*r, *g, *b]) {
                             *sum += linear_from_byte(c);
                         }
-                        sum[3] += if has_holes { f32::from(*a) / 255.0 } else { 1.0 };
+                        sum[3] += opacity(*a);
                         count += 1.0;
                     }
                 }
@@ -164,5 +173,69 @@ pub(super) fn floor_grid(area: FloorArea) -> BakeMesh {
         occludes: false,
         receives_light: true,
         ..BakeMesh::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_model::{Image, Mesh, Node, Sampler, Texture, TextureRef, Transmission};
+    use plinth_scene::build_scene;
+    use plinth_spec::RenderSettings;
+
+    use super::*;
+
+    /// Returns the input of the bake for a small square with the corners of a texture, beside a point that is far away.
+    /// Each `step`-th row of the texture has the value `high` in all channels, and the others 0.
+    fn small_square(material: Material, step: u32, high: u8) -> BakeMesh {
+        let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+        let square = Primitive {
+            positions: corners.iter().map(|[x, y]| [0.01 * x, 0.01 * y, 0.0]).chain([[1.0, 1.0, 1.0]]).collect(),
+            normals: vec![[0.0, 0.0, 1.0]; 5],
+            uvs: vec![corners.iter().map(|[s, t]| [0.9 * s, 0.9 * t]).chain([[0.0; 2]]).collect()],
+            indices: vec![0, 1, 2, 0, 2, 3, 4, 4, 4],
+            ..Primitive::default()
+        };
+        let row = |y: u32| if y.is_multiple_of(step) { high } else { 0 };
+        let pixels = (0..256_u32).flat_map(|y| std::iter::repeat_n(row(y), 256 * 4)).collect();
+        let model = Model {
+            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
+            meshes: vec![Mesh { primitives: vec![square], ..Mesh::default() }],
+            materials: vec![material],
+            textures: vec![Texture { image: 0, sampler: Sampler::default() }],
+            images: vec![Image { width: 256, height: 256, pixels, ..Image::default() }],
+            ..Model::default()
+        };
+        let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        let posed = scene.pose(None);
+        bake_mesh(&scene, &posed[0], &[0, 1, 2, 0, 2, 3])
+    }
+
+    fn texture() -> Option<TextureRef> {
+        Some(TextureRef { texture: 0, uv_set: 0, transform: None })
+    }
+
+    #[test]
+    fn holes_of_small_triangles_are_the_fraction_of_texels_below_the_cutoff() {
+        let leaf = |cutoff: f32| Material {
+            base_color_texture: texture(),
+            alpha_mode: AlphaMode::Mask { cutoff },
+            ..Material::default()
+        };
+        let texels = |mesh: BakeMesh| mesh.texture.filter(|texture| texture.is_masked).unwrap().image.texels.clone();
+        // Each texel of the bake is the mean of two rows, of which one is opaque.
+        assert!(texels(small_square(leaf(0.5), 2, 255)).iter().all(|texel| (texel[3] - 0.5).abs() < 1e-6));
+        assert!(texels(small_square(leaf(0.6), 2, 128)).iter().all(|texel| texel[3] == 0.0));
+        assert!(texels(small_square(leaf(0.4), 2, 128)).iter().all(|texel| (texel[3] - 0.5).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_surface_transmits_what_its_texture_says() {
+        let transmission = Some(Transmission { factor: 0.8, texture: texture() });
+        let pane = || Material { transmission, metallic: 0.0, ..Material::default() };
+        let clear = small_square(pane(), 1, 255);
+        assert!(clear.transparency.iter().all(|share| (share - 0.8).abs() < 1e-6), "{:?}", clear.transparency);
+        let black = small_square(pane(), 1, 0);
+        assert!(black.transparency.iter().all(|share| *share == 0.0), "{:?}", black.transparency);
+        assert!(black.albedo.iter().all(|albedo| albedo.min_element() > 0.9));
     }
 }

@@ -200,10 +200,14 @@ impl PrimitiveInput<'_> {
         let Ok(adapter) = VertexDataAdapter::new(bytemuck::cast_slice(&positions), size_of::<Vec3>(), 0) else {
             return indices.to_vec();
         };
+        let material = &self.model.materials[self.primitive.material];
+        // The direction of anisotropic reflections follows the tangents.
+        let tangents = Some(&self.posed.tangents).filter(|all| material.anisotropy.is_some() && !all.is_empty());
         let colors = &self.primitive.colors;
         let mut attributes: Vec<f32> = Vec::new();
         for i in vertices.iter().map(at) {
             attributes.extend(self.posed.normals.get(i).copied().unwrap_or(Vec3::Y).to_array());
+            attributes.extend(tangents.into_iter().flat_map(|all| all.get(i).copied().unwrap_or_default().to_array()));
             attributes.extend(self.uv_sets.iter().flat_map(|set| set.values.get(i).copied().unwrap_or_default()));
             attributes.extend(colors.get(i).into_iter().flatten());
         }
@@ -215,7 +219,8 @@ impl PrimitiveInput<'_> {
         };
         let color_weights = if colors.is_empty() { 0 } else { 4 };
         let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
-            let mut weights = vec![SURFACE_ERROR_PIXELS / normal_step; 3];
+            let directions = if tangents.is_some() { 6 } else { 3 };
+            let mut weights = vec![SURFACE_ERROR_PIXELS / normal_step; directions];
             weights.extend(self.uv_sets.iter().flat_map(|set| [uv_weight(set); 2]));
             weights.extend(std::iter::repeat_n(SURFACE_ERROR_PIXELS / COLOR_STEP, color_weights));
             simplify_with_attributes_and_locks(
@@ -231,7 +236,6 @@ impl PrimitiveInput<'_> {
                 None,
             )
         };
-        let material = &self.model.materials[self.primitive.material];
         let polished: Vec<bool> =
             vertices.iter().map(|i| is_polished(self.model, material, self.primitive, at(i))).collect();
         let matt =
@@ -240,17 +244,27 @@ impl PrimitiveInput<'_> {
     }
 }
 
+/// Minimum ratio between the two ways to measure the density of texture coordinates. It is smaller if the texture
+/// coordinates vary almost only in one direction, as for a colour scale.
+const LEAST_AREA_SHARE: f32 = 0.1;
+
 /// Returns the change of texture coordinates per world unit. The result is the square root of the ratio between the
-/// area of all triangles in texture coordinates and their area in world space.
+/// area of all triangles in texture coordinates and their area in world space, or if this is small, a part of the ratio
+/// between the lengths of their edges.
 fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 {
     let (mut of_texture, mut of_surface) = (0.0, 0.0);
+    let (mut edges_of_texture, mut edges_of_surface) = (0.0, 0.0);
     for triangle in indices.as_chunks::<3>().0 {
         let [a, b, c] = triangle.map(|i| posed.positions[i as usize]);
         let [p, q, r] = triangle.map(|i| uvs.get(i as usize).copied().map_or(Vec2::ZERO, Vec2::from));
         of_surface += (b - a).cross(c - a).length();
         of_texture += (q - p).perp_dot(r - p).abs();
+        edges_of_surface += a.distance(b) + b.distance(c) + c.distance(a);
+        edges_of_texture += p.distance(q) + q.distance(r) + r.distance(p);
     }
-    f32::sqrt(of_texture / of_surface.max(f32::MIN_POSITIVE))
+    let by_area = f32::sqrt(of_texture / of_surface.max(f32::MIN_POSITIVE));
+    let by_length = edges_of_texture / f32::max(edges_of_surface, f32::MIN_POSITIVE);
+    by_area.max(LEAST_AREA_SHARE * by_length)
 }
 
 #[cfg(test)]
@@ -314,12 +328,14 @@ mod tests {
         let even = Primitive { colors: vec![[0.3; 4]; count], ..grid() };
         let first = grid().uvs[0].clone();
         let bent: Vec<[f32; 2]> = first.iter().enumerate().map(|(i, [s, t])| [s + wave(i), *t]).collect();
+        let ramp = Primitive { uvs: vec![(0..count).map(|i| [wave(i), 0.5]).collect()], ..grid() };
         let second = Primitive { uvs: vec![first, bent.clone()], ..grid() };
         let only_second = Primitive { uvs: vec![Vec::new(), bent], ..grid() };
         for (name, part, is_kept) in [
             ("colours", colored, true),
             ("even colours", even, false),
             ("second set", second, true),
+            ("one coordinate", ramp, true),
             ("no first set", only_second, true),
         ] {
             let count = drawn(model_of(part));
@@ -329,8 +345,13 @@ mod tests {
 
     /// Returns a clip that changes a property of a node from `from` to `to`.
     fn clip(node: usize, property: Property, from: &[f32], to: &[f32]) -> Animation {
-        let channel =
-            Channel { node, property, interpolation: Interpolation::Linear, times: vec![0.0, 1.0], values: [from, to].concat() };
+        let channel = Channel {
+            node,
+            property,
+            interpolation: Interpolation::Linear,
+            times: vec![0.0, 1.0],
+            values: [from, to].concat(),
+        };
         Animation { name: "clip".into(), duration: 1.0, channels: vec![channel] }
     }
 

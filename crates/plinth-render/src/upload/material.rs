@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureSlot};
+use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureSlot, Transmission};
 
 use super::texture::Textures;
 use crate::bindings;
@@ -135,11 +135,24 @@ pub(crate) fn upload(
     let blurs = is_transmissive && uniform.roughness * (2.0 * uniform.ior - 2.0).clamp(0.0, 1.0) > 0.0;
     // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
     // does not.
-    let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
+    let lucid = material.transmission.is_some_and(|t| mean_transmission(model, t) > 0.5) && !refracts;
     let overlay = material.overlay;
     let shadowless = lucid || overlay;
     let opaque_texels = None;
     MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, blurs, shadowless, overlay, opaque_texels }
+}
+
+/// Returns the fraction of light that a material transmits, averaged over its texture.
+fn mean_transmission(model: &Model, transmission: Transmission) -> f32 {
+    /// Number of texels of which the mean is taken.
+    const TEXELS: usize = 1 << 16;
+    let texture = transmission.texture.and_then(|reference| model.textures.get(reference.texture));
+    let Some(image) = texture.and_then(|texture| model.images.get(texture.image)) else { return transmission.factor };
+    let texels = image.pixels.as_chunks::<4>().0;
+    let step = (texels.len() / TEXELS).max(1);
+    let (sum, count) =
+        texels.iter().step_by(step).fold((0.0, 0.0), |(sum, count), texel| (sum + f32::from(texel[0]), count + 1.0));
+    transmission.factor * sum / f32::max(255.0 * count, 1.0)
 }
 
 /// Returns how a material is drawn.

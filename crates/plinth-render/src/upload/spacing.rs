@@ -9,7 +9,7 @@ const LEVELS: u32 = 10;
 const ENOUGH: usize = 4;
 /// Mean number of cells that a surface crosses, per area of a cell's face: the mean of |x| + |y| + |z| over all unit
 /// normals (x, y, z).
-const CELLS_PER_SQUARE: f32 = 1.5;
+pub(super) const CELLS_PER_SQUARE: f32 = 1.5;
 
 /// Returns the mean distance between neighbouring points in world units. The points are assumed to be on a surface, so
 /// the distance is the square root of the area per point. The area is measured by counting the cells of an octree that

@@ -3,7 +3,7 @@
 //! The size of points and lines in the picture depends on the camera. Therefore shaders expand them to triangles in
 //! each view ([`crate::pass::sprites`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use glam::Vec3;
 use plinth_scene::Scene;
@@ -13,7 +13,7 @@ use super::boxes::bounds_of;
 use super::gathered_light::{LightSource, PoolLight};
 use super::geometry::{PosedModel, filled, primitive_of, surface_vertex, write_pose};
 use super::pool::{Pool, VertexRange};
-use super::spacing::spacing;
+use super::spacing::{CELLS_PER_SQUARE, spacing};
 use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
 use super::triangles::FIRST_TRIANGLE;
 use crate::RenderError;
@@ -103,12 +103,15 @@ pub(crate) fn build(
         }
     }
     let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
+    let reshaped = scene.reshaped(posed.primitives);
     for ((material, moving), (used, members)) in groups {
         let mut draft = BatchBuilder::default();
+        // Points that are close to each other in the first pose may be far apart in others.
+        let is_reshaped = members.iter().any(|i| reshaped[*i]);
         for i in members {
             draft.add(scene, posed, i, used.kind);
         }
-        if let Some(pixel) = inputs.pixel.filter(|_| used.kind == SpriteKind::Points) {
+        if let Some(pixel) = inputs.pixel.filter(|_| used.kind == SpriteKind::Points && !is_reshaped) {
             draft.thin_out(MIN_PIXEL_SPACING * pixel);
         }
         let look = draft.look(used, inputs.short_side);
@@ -132,13 +135,9 @@ fn word(batch: usize, number: u32) -> u32 {
     batch as u32 | number.wrapping_mul(2_654_435_769) >> 16 << 16
 }
 
-/// Returns whether a point belongs to a pseudo-random subset. `share` is the fraction of points in the subset, 0..=1.
-/// The hash is the finaliser of `MurmurHash3` (Appleby 2011).
-fn is_kept(number: u32, share: f32) -> bool {
-    let mut h = number.wrapping_add(1);
-    h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
-    h = (h ^ h >> 13).wrapping_mul(0xc2b2_ae35);
-    f64::from(h ^ h >> 16) < f64::from(share) * 4_294_967_296.0
+/// Returns the cell of a grid that contains a point. `side` is the side length of the cells.
+fn cell(position: [f32; 3], side: f32) -> [i32; 3] {
+    position.map(|coordinate| (coordinate / side).floor() as i32)
 }
 
 /// Returns the diameter of points in world units, given the distance between neighbouring points. If the points are
@@ -197,19 +196,22 @@ impl BatchBuilder {
         self.available += pose.len();
     }
 
-    /// Removes random points until the mean distance between neighbouring points is `distance`.
+    /// Keeps one point per cell of a grid, if the mean distance between neighbouring points is less than `distance`. The cells
+    /// are so large that the mean distance on a dense surface is then `distance`.
     fn thin_out(&mut self, distance: f32) {
         let spacing = self.spacing();
         if spacing <= 0.0 || spacing >= distance {
             return;
         }
-        let share = (spacing / distance).powi(2);
-        let mut number = 0..;
-        self.pose.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
-        let mut number = 0..;
-        self.surface.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
-        let mut number = 0..;
-        self.chosen.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
+        let side = distance * CELLS_PER_SQUARE.sqrt();
+        let mut taken = HashSet::new();
+        let kept: Vec<bool> = self.pose.iter().map(|vertex| taken.insert(cell(vertex.position, side))).collect();
+        let mut next = kept.iter();
+        self.pose.retain(|_| next.next().is_some_and(|kept| *kept));
+        let mut next = kept.iter();
+        self.surface.retain(|_| next.next().is_some_and(|kept| *kept));
+        let mut next = kept.iter();
+        self.chosen.retain(|_| next.next().is_some_and(|kept| *kept));
     }
 
     /// Returns the mean distance between neighbouring points in world units.
@@ -319,14 +321,20 @@ mod tests {
     }
 
     #[test]
-    fn a_random_share_of_the_points_is_kept() {
-        for share in [0.1_f32, 0.5, 0.9] {
-            let kept: Vec<bool> = (0..10_000).map(|i| is_kept(i, share)).collect();
-            let of = |part: &[bool]| part.iter().filter(|k| **k).count() as f32 / part.len() as f32;
-            assert!((of(&kept) - share).abs() < 0.02);
-            let every_fourth: Vec<bool> = kept.iter().copied().step_by(4).collect();
-            assert!((of(&every_fourth) - share).abs() < 0.04, "{share}");
+    fn sparse_points_beside_dense_ones_are_kept() {
+        let mut draft = BatchBuilder::default();
+        let on_plane = |i: u32, step: f32| [(i % 200) as f32 * step, (i / 200) as f32 * step, 0.0];
+        let dense = (0..40_000).map(|i| on_plane(i, 1e-4));
+        let sparse = (0..400).map(|i| on_plane(i * 7, 0.01).map(|c| c + 0.5));
+        for position in dense.chain(sparse) {
+            draft.pose.push(PoseVertex { position, ..PoseVertex::default() });
+            draft.surface.push(SurfaceVertex::default());
+            draft.chosen.push(draft.chosen.len() as u32);
         }
+        draft.thin_out(1e-3);
+        let kept = draft.chosen.iter().filter(|i| **i >= 40_000).count();
+        assert_eq!(kept, 400);
+        assert!((200..600).contains(&(draft.chosen.len() - kept)), "{}", draft.chosen.len());
     }
 
     #[test]
