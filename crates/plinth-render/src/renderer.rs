@@ -367,7 +367,12 @@ pub(crate) fn with_prepare_inputs<T>(
     picture: Picture,
     work: impl FnOnce(&PrepareInputs<'_>) -> T,
 ) -> T {
-    let posed = scene.pose(first_clip_time(scene));
+    let mut posed = scene.pose(first_clip_time(scene));
+    // The thickness of a volume is uploaded once. A body that grows has the thickness of its full size.
+    let largest = scene.largest_scales(&posed);
+    for (one, scale) in posed.iter_mut().zip(largest) {
+        one.scale = scale;
+    }
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
     let moving = scene.moving(&posed);
     let smallest = min_visible_size(gpu, scene, &posed, picture.height);

@@ -1,5 +1,7 @@
 //! Computes the vertices of the model in world space, including node animation, skins, morph targets and instances.
 
+use std::collections::BTreeSet;
+
 use glam::{DMat3, DMat4, Mat3, Mat4, Vec3};
 use plinth_model::{Animation, Model, Primitive, Property, Skin, Transform};
 use rayon::prelude::*;
@@ -16,6 +18,26 @@ impl Scene {
     /// clip; `None` is the rest pose. The order of the primitives does not depend on the time.
     pub fn pose(&self, clip_time: Option<f32>) -> Vec<PosedPrimitive> {
         self.placed().pose(self.playing().zip(clip_time))
+    }
+
+    /// Returns for each posed primitive the largest [`PosedPrimitive::scale`] in any frame.
+    pub fn largest_scales(&self, posed: &[PosedPrimitive]) -> Vec<f32> {
+        let mut largest: Vec<f32> = posed.iter().map(|one| one.scale).collect();
+        if !self.reshaped(posed).contains(&true) {
+            return largest;
+        }
+        let (placed, clip) = (self.placed(), self.playing());
+        let times: BTreeSet<u32> = self.shots.iter().filter_map(|shot| shot.clip_time).map(f32::to_bits).collect();
+        for time in times {
+            let sampled = sample(&self.model, clip.map(|clip| (clip, f32::from_bits(time))));
+            let matrices = node_matrices(&self.model, &sampled);
+            for (known, draw) in largest.iter_mut().zip(placed.draws()) {
+                if let Carrier::Rigid(world) = placed.carrier(&draw, &matrices) {
+                    *known = known.max(scale(world));
+                }
+            }
+        }
+        largest
     }
 
     /// Returns for each posed primitive whether the clip moves it.

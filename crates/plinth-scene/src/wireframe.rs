@@ -58,10 +58,11 @@ fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32
         }
         let own = extent(primitive.positions.iter().map(|p| Vec3::from(*p))).length();
         let seen = extent(one.positions.iter().copied()).length();
-        if seen > 0.0 {
-            // If several nodes draw the mesh, the scale of the first node is used.
-            out.entry((mesh, one.primitive)).or_insert(0.5 * WIDTH * span * own / seen);
-        }
+        // A part that a clip lets grow from nothing has no size in the rest pose. Its edges are as wide as if it were as large
+        // as the model.
+        let in_part = if seen > 0.0 { span * own / seen } else { own };
+        // If several nodes draw the mesh, the scale of the first node is used.
+        out.entry((mesh, one.primitive)).or_insert(0.5 * WIDTH * in_part);
     }
     out
 }

@@ -202,7 +202,7 @@ mod tests {
             meshes: vec![Mesh { primitives: vec![square], ..Mesh::default() }],
             materials: vec![material],
             textures: vec![Texture { image: 0, sampler: Sampler::default() }],
-            images: vec![Image { width: 256, height: 256, pixels, ..Image::default() }],
+            images: vec![Image { width: 256, height: 256, pixels, ..Image::default() }.into()],
             ..Model::default()
         };
         let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
