@@ -210,14 +210,12 @@ mod tests {
         bake_mesh(&scene, &posed[0], &[0, 1, 2, 0, 2, 3])
     }
 
-    fn texture() -> Option<TextureRef> {
-        Some(TextureRef { texture: 0, uv_set: 0, transform: None })
-    }
+    const TEXTURE: Option<TextureRef> = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
 
     #[test]
     fn holes_of_small_triangles_are_the_fraction_of_texels_below_the_cutoff() {
         let leaf = |cutoff: f32| Material {
-            base_color_texture: texture(),
+            base_color_texture: TEXTURE,
             alpha_mode: AlphaMode::Mask { cutoff },
             ..Material::default()
         };
@@ -230,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_surface_transmits_what_its_texture_says() {
-        let transmission = Some(Transmission { factor: 0.8, texture: texture() });
+        let transmission = Some(Transmission { factor: 0.8, texture: TEXTURE });
         let pane = || Material { transmission, metallic: 0.0, ..Material::default() };
         let clear = small_square(pane(), 1, 255);
         assert!(clear.transparency.iter().all(|share| (share - 0.8).abs() < 1e-6), "{:?}", clear.transparency);

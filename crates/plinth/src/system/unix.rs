@@ -133,8 +133,10 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// Makes a folder readable only for its owner.
 /// Errors: this process may not change the permissions of the folder.
 pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+    /// The permissions of the group and of others.
+    const OTHERS: u32 = 0o077;
     let mut permissions = std::fs::metadata(folder)?.permissions();
-    if permissions.mode() & 0o077 == 0 {
+    if permissions.mode() & OTHERS == 0 {
         return Ok(());
     }
     permissions.set_mode(0o700);
