@@ -205,7 +205,7 @@ try_wheel() {
     if inside "$root" /root/v/bin/plinth doctor >"$work/wheel-doctor.log" 2>&1; then say "the machine is not bare" >&2; exit 1; fi
     grep -q 'mesa-vulkan-drivers' "$work/wheel-doctor.log"
     grep -q 'apt-get install ffmpeg' "$work/wheel-doctor.log"
-    inside "$root" sh -c 'cd /root && v/bin/pip install --quiet --find-links dist "plinth[bundled]"' >>"$work/wheel.log" 2>&1
+    inside "$root" sh -c 'cd /root && v/bin/pip install --quiet --find-links dist "$(echo dist/plinth-*.whl)[bundled]"' >>"$work/wheel.log" 2>&1
     say "wheel: installed after $(took)"
     has_licences "$(echo "$root"/root/v/lib/python3*/site-packages/plinth-*.dist-info/licenses)"
     inside "$root" sh -c 'cd /root && v/bin/plinth doctor && v/bin/plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' >>"$work/wheel.log" 2>&1

@@ -21,7 +21,8 @@ token=$("$plinth" admin key create --account fuzz@example.org --json | sed 's/.*
 server=$!
 trap 'kill $server; wait $server || true; rm -r "$place"' EXIT
 until base=$(sed -n 's/.*serves at //p' "$place/said") && [[ -n $base ]]; do
-    kill -0 $server && sleep 0.1
+    kill -0 $server || { cat "$place/log" >&2; exit 1; }
+    sleep 0.1
 done
 curl -sS -f -o /dev/null -H "Authorization: Bearer $token" -F file=@fixtures/models/flight_helmet.glb \
     -F 'renderSettings={"quality":"share","length":1}' "$base/v1/models"

@@ -58,7 +58,7 @@ if [[ $arch != "$(uname -m)" ]]; then
     say "the driver of plinth[bundled] for $arch is made on such a machine, not here"
     exit 0
 fi
-icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
+icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | sort | sed -n 1p || true)
 if [[ -z $icd ]]; then
     say "this machine has no lavapipe, which plinth[bundled] brings (apt-get install mesa-vulkan-drivers)" >&2
     exit 1
@@ -68,7 +68,8 @@ copy plinth-lavapipe
 lib=$work/plinth-lavapipe/src/plinth_lavapipe/lib
 texts=$work/plinth-lavapipe/src/plinth_lavapipe/licences
 mkdir -p "$lib" "$texts"
-find_library() { ldconfig -p | awk -v name="$1" '$1 == name && /x86-64|AArch64/ { print $NF; exit }'; }
+# Reads all of its input: `ldconfig` would fail if awk ended at the first match.
+find_library() { ldconfig -p | awk -v name="$1" '!found && $1 == name && /x86-64|AArch64/ { print $NF; found = 1 }'; }
 driver=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["ICD"]["library_path"])' "$icd")
 [[ $driver == /* ]] || driver=$(find_library "$driver")
 loader=$(find_library libvulkan.so.1)

@@ -40,14 +40,14 @@ async fn work(config: &Config) -> Result<()> {
     let service = config::open_service(config, &config.public_url_at(config.listen)?, 1).await?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     let (phase, seen) = watch::channel(Phase::Starting);
-    // The worker responds to health checks until its last job has ended.
+    // The worker responds to health checks and serves metrics until its last job has ended.
     let drained = CancellationToken::new();
     if let Some(address) = config.health_listen {
         let router = health::of_worker(service.clone(), seen);
         tasks.spawn(health::serve(health::listen(address).await?, router, drained.clone()));
     }
     if let Some(metrics) = metrics {
-        tasks.spawn(metrics.serve(None, stop.clone()));
+        tasks.spawn(metrics.serve(None, drained.clone()));
     }
     let (maintenance, ended) = (service.clone(), stop.clone());
     tasks.spawn(async move {

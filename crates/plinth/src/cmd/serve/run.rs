@@ -1,6 +1,7 @@
 //! `plinth serve`: runs the HTTP API, the web UI, a worker, maintenance and metrics.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -79,8 +80,11 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     write!(out, "{welcome}")?;
     out.flush()?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
+    // Metrics are served until the last request and the last job have ended.
+    let drained = CancellationToken::new();
+    let draining = Arc::new(drained.clone().drop_guard());
     if let Some(metrics) = metrics {
-        tasks.spawn(metrics.serve(Some(service.clone()), stop.clone()));
+        tasks.spawn(metrics.serve(Some(service.clone()), drained));
     }
     tasks.spawn(maintain(service.clone(), draws_previews, stop.clone()));
     if with_worker {
@@ -88,7 +92,11 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
         // A server must not end when there are no renders, so this worker ignores `exit_when_idle`.
         let options = WorkerOptions { exit_when_idle: None, ..config.worker.clone() };
         let (phase, _unwatched) = watch::channel(Phase::Starting);
-        tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended, phase).await?) });
+        let draining = Arc::clone(&draining);
+        tasks.spawn(async move {
+            let _draining = draining;
+            Ok(plinth_worker::run(worker, options, ended, phase).await?)
+        });
     }
     let options = serve_options(config);
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
@@ -98,6 +106,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     let (ended, drain, checks) = (stop.clone(), config.drain, config.shutdown.mul_f64(CHECKS_PART));
     let serving = service.clone();
     tasks.spawn(async move {
+        let _draining = draining;
         let closing = CancellationToken::new();
         let drained = async {
             ended.cancelled().await;

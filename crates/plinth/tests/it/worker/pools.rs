@@ -70,8 +70,9 @@ async fn a_worker_renders_the_classes_that_it_takes_and_exits_when_idle() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ended() {
     let deployment = Deployment::in_real_time().await;
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let flags = ["--health-listen", &address, "--worker-grace-seconds", "200"];
+    let free_address = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (address, metrics) = (free_address(), free_address());
+    let flags = ["--health-listen", &address, "--metrics-listen", &metrics, "--worker-grace-seconds", "200"];
     let mut worker = Process::start(&deployment, &flags);
     let http = plinth_testkit::Client::new(&format!("http://{address}"), "").http;
     let ask = async |path: &str| {
@@ -97,6 +98,8 @@ async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ende
     assert!(Command::new("kill").arg("-TERM").arg(worker.0.id().to_string()).status().unwrap().success());
     assert_eq!(until("/readyz", 503).await, "the worker is stopping");
     assert_eq!(ask("/livez").await.unwrap().0, 200, "the worker is alive while it finishes its job");
+    let scraped = http.get(format!("http://{metrics}/metrics")).send().await.unwrap().text().await.unwrap();
+    assert!(scraped.contains("plinth_worker_running 1"), "{scraped}");
     assert_eq!(deployment.render(&id).await.status, RenderStatus::VideoProcessing);
     assert!(worker.0.try_wait().unwrap().is_none());
 }
