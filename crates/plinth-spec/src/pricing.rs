@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::funding::{self, Balance, Cost};
+use crate::funding::{self, Balance, Cost, Pool};
 use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
@@ -93,6 +93,14 @@ pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
     }
 }
 
+/// Returns how many renders of a batch the free pool would pay, so that they are watermarked. Returns 0 if the balance is
+/// insufficient, because then none of the renders is created.
+pub fn paid_by_free_pool(renders: &[RenderSettings], balance: Balance) -> usize {
+    let costs: Vec<Cost> = renders.iter().map(cost).collect();
+    let pools = funding::decide(balance, &costs).unwrap_or_default();
+    pools.into_iter().filter(|pool| *pool == Pool::Free).count()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -144,5 +152,13 @@ mod tests {
         let quote = quote(&[settings(&json!({}))], Balance { paid: 20, free: 20 });
         assert!(!quote.sufficient);
         assert_eq!(quote.credits_available, 40);
+    }
+
+    #[test]
+    fn the_free_pool_pays_for_renders_that_the_paid_pool_does_not_cover() {
+        let renders = [settings(&json!({})), settings(&json!({})), settings(&json!({"quality": "share"}))];
+        for (paid, free, expected) in [(54, 0, 0), (30, 24, 1), (5, 54, 3), (30, 23, 0)] {
+            assert_eq!(paid_by_free_pool(&renders, Balance { paid, free }), expected, "{paid} and {free}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Formats values for display.
 
 use jiff::Timestamp;
+use plinth_service::billing::Price;
+use plinth_spec::pricing::QuoteLine;
 use plinth_spec::role::Role;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::{LedgerType, Scope};
@@ -43,6 +45,21 @@ pub(crate) fn sentence(message: &str) -> String {
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();
     let text: String = first.chain(letters).collect();
     if text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}
+
+/// Returns a note that free credits would pay for an order, so that its files have a watermark. Returns `None` if they would
+/// not.
+pub(crate) fn watermark_note(price: &Price) -> Option<String> {
+    match price.quote.breakdown.as_slice() {
+        _ if price.watermarked == 0 => None,
+        [QuoteLine::Video { .. }] => Some("Free credits pay for this, so the video has a watermark.".to_owned()),
+        [QuoteLine::Dataset { .. }] => Some("Free credits pay for this, so the images have a watermark.".to_owned()),
+        lines => Some(format!(
+            "Free credits pay for {} of {} renders, so these have a watermark.",
+            price.watermarked,
+            lines.len()
+        )),
+    }
 }
 
 /// Formats a file size in decimal units, such as `1.2 MB`.
@@ -155,7 +172,24 @@ pub(crate) fn scopes(scopes: &[Scope]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plinth_spec::pricing::Quote;
+
     use super::*;
+
+    #[test]
+    fn the_note_names_what_gets_a_watermark() {
+        let video = || QuoteLine::Video { quality: "share", length: 2.0, credits: 2 };
+        let dataset = || QuoteLine::Dataset { dataset_quality: "100x800", credits: 40 };
+        let note = |watermarked, breakdown| {
+            let quote = Quote { credits_required: 4, credits_available: 9, sufficient: true, breakdown };
+            watermark_note(&Price { quote, watermarked }).unwrap_or_default()
+        };
+        assert_eq!(note(0, vec![video()]), "");
+        assert_eq!(note(1, vec![video()]), "Free credits pay for this, so the video has a watermark.");
+        assert_eq!(note(1, vec![dataset()]), "Free credits pay for this, so the images have a watermark.");
+        let several = note(1, vec![video(), video()]);
+        assert_eq!(several, "Free credits pay for 1 of 2 renders, so these have a watermark.");
+    }
 
     #[test]
     fn values_are_formatted_for_display() {

@@ -17,7 +17,7 @@ use crate::response::finish_response;
 use crate::session::load_session;
 use crate::studio::Studio;
 
-/// Maximum size of a form body, in bytes.
+/// Maximum size of a form body without a limit of its own, in bytes.
 const FORM_BYTES: usize = 16 << 10;
 
 fn settings(route: MethodRouter<Studio>) -> MethodRouter<Studio> {
@@ -119,7 +119,10 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
         .route("/models/bulk", post(bulk::change))
         .route("/models/check-hash", post(upload::check_hash))
-        .route("/models/{id}", get(model::show).post(model::edit))
+        .route(
+            "/models/{id}",
+            get(model::show).post(model::edit).layer(DefaultBodyLimit::max(limits::MODEL_FORM_BYTES)),
+        )
         .route("/models/{id}/archive", post(model::archive))
         .route("/models/{id}/unarchive", post(model::unarchive))
         .route("/models/{id}/delete", get(model::ask_to_delete).post(model::delete))

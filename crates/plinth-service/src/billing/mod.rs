@@ -10,6 +10,7 @@ mod stripe;
 pub(crate) use charge::{charge, refund};
 pub(crate) use credit_metric::count_credits;
 pub use plinth_db::purchases::Purchase;
+pub use quote::Price;
 pub use statement::{STATEMENT_HEAD, StatementPosition};
 pub(crate) use stripe::StripeClient;
 pub use stripe::StripeOptions;

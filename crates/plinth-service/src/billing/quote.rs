@@ -10,9 +10,23 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
+/// The price of renders, and how the paying account would pay it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    /// The price, as the API returns it.
+    pub quote: Quote,
+    /// Number of renders for which the free pool would pay, so that they are watermarked.
+    pub watermarked: usize,
+}
+
 impl Service {
-    /// Returns the price of renders, and the pools of the paying account that would cover the price.
+    /// Returns the price of renders, and whether the balance of the paying account covers it.
     pub async fn quote(&self, caller: &Caller, request: QuoteRequest) -> Result<Quote> {
+        Ok(self.price(caller, request).await?.quote)
+    }
+
+    /// Returns the price of renders, and for how many of them the free pool of the paying account would pay.
+    pub async fn price(&self, caller: &Caller, request: QuoteRequest) -> Result<Price> {
         let missing = || {
             ServiceError::new(ErrorCode::RendersRequired, "send a list of at least one render in the field 'renders'")
         };
@@ -26,6 +40,9 @@ impl Service {
         let settings = settings.collect::<std::result::Result<Vec<_>, _>>()?;
         let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;
         let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
-        Ok(pricing::quote(&settings, payer.balance))
+        Ok(Price {
+            quote: pricing::quote(&settings, payer.balance),
+            watermarked: pricing::paid_by_free_pool(&settings, payer.balance),
+        })
     }
 }

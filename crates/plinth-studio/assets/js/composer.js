@@ -16,6 +16,8 @@ import { Values } from "./values.js";
 
 /** Time between the last change and the request for the price. */
 const REST_MS = 300;
+/** Time after an order was sent, in which further clicks on its button are ignored. */
+const SENT_MS = 5000;
 
 const form = need("form.composer");
 const schema = await (await fetch(form.dataset.schema)).json();
@@ -65,7 +67,7 @@ async function update() {
   try {
     const said = await ask(form, asked.signal);
     blame(null);
-    showPrice(form, said.quote);
+    showPrice(form, said.quote, said.note);
     showProblem(form, null);
     settings = said.settings;
     isSettled = true;
@@ -97,6 +99,7 @@ function changed(isStep) {
   if (isStep) history.note();
   looking?.preview.changed();
   isSettled = false;
+  asked?.abort();
   showPrice(form, null);
   clearTimeout(timer);
   timer = setTimeout(update, REST_MS);
@@ -141,15 +144,16 @@ for (const button of form.querySelectorAll("[data-copy]")) {
   });
 }
 // Requests the price before the order is sent. So if the session has ended, the page shows an error and keeps its settings.
-let isOrdered = false;
+let isAccepted = false;
+let sentAt = -Infinity;
 form.addEventListener("submit", async (event) => {
-  if (event.submitter?.value !== "order" || isOrdered) {
-    isOrdered = false;
-    return;
-  }
+  if (event.submitter?.value !== "order" || isAccepted) return;
   event.preventDefault();
-  isOrdered = await update();
-  if (isOrdered) form.requestSubmit(event.submitter);
+  if (performance.now() - sentAt < SENT_MS || !(await update())) return;
+  sentAt = performance.now();
+  isAccepted = true;
+  form.requestSubmit(event.submitter);
+  isAccepted = false;
 });
 // Shows the control of an invalid field, because the browser can show the error of a field only if the field is visible.
 form.addEventListener("invalid", (event) => {
@@ -168,5 +172,7 @@ markGroups();
 if (isRestored) update();
 looking?.preview.changed();
 window.addEventListener("pageshow", (event) => {
-  if (event.persisted) update();
+  if (!event.persisted) return;
+  sentAt = -Infinity;
+  update();
 });

@@ -11,11 +11,12 @@ export class Control {
     this.key = root.dataset.key;
     /** @type {HTMLInputElement[]} */
     this.inputs = [...root.querySelectorAll("[name]")];
+    /**
+     * The list with a box for each name; null for a control of another kind, such as a switch, which also has a box.
+     * @type {HTMLElement | null}
+     */
+    this.names = root.querySelector(".names-list");
     this.title = root.querySelector("label, legend")?.textContent.trim() ?? this.key;
-  }
-
-  get #isFlag() {
-    return this.inputs.length === 1 && this.inputs[0].value === "on";
   }
 
   /** The value of the control, in the same text format as its default in `data-default`. */
@@ -23,7 +24,7 @@ export class Control {
     const [first] = this.inputs;
     if (!first) return "";
     if (first.type !== "checkbox") return first.value;
-    if (this.#isFlag) return String(first.checked);
+    if (!this.names) return String(first.checked);
     return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
   }
 
@@ -41,12 +42,11 @@ export class Control {
 
   /** Adds boxes for names that the model does not have, so that they are not lost. */
   #addNames(names) {
-    const list = this.root.querySelector(".names-list");
     const known = new Set(this.inputs.map((input) => input.value));
     for (const name of new Set(names)) {
-      if (!list || known.has(name)) continue;
+      if (!this.names || known.has(name)) continue;
       const box = el("input", { type: "checkbox", name: this.key, value: name });
-      list.append(el("label", { className: "choice" }, box, ` ${name} (not found)`));
+      this.names.append(el("label", { className: "choice" }, box, ` ${name} (not found)`));
       this.inputs.push(box);
     }
   }
@@ -56,7 +56,7 @@ export class Control {
     if (Array.isArray(value)) this.#addNames(value);
     const written = value === undefined ? this.root.dataset.default : typeof value === "object" ? JSON.stringify(value) : String(value);
     for (const input of this.inputs) {
-      if (input.type === "checkbox") input.checked = this.#isFlag ? written === "true" : Array.isArray(value) && value.includes(input.value);
+      if (input.type === "checkbox") input.checked = this.names ? Array.isArray(value) && value.includes(input.value) : written === "true";
       else input.value = written;
       // An unknown name is added as an option, so that it is not lost.
       if (input.tagName === "SELECT" && input.value !== written) {

@@ -143,10 +143,11 @@ export class FreeView {
 
   pan(right, up) {
     const camera = this.#camera;
-    const sideways = cross([0, 1, 0], this.#back);
-    const unit = sideways.map((number) => number / Math.hypot(...sideways));
+    // Computed from `theta` alone, because a camera that looks straight up or down has no direction across the vertical axis.
+    const theta = radians(camera.theta);
+    const sideways = [Math.cos(theta), 0, -Math.sin(theta)];
     const width = 2 * camera.radius * Math.tan(radians(camera.fov) / 2) * (16 / 9);
-    camera.target = plus(plus(camera.target, unit, -right * width), cross(this.#back, unit), -up * width);
+    camera.target = plus(plus(camera.target, sideways, -right * width), cross(this.#back, sideways), -up * width);
     this.preview.changed();
   }
 }

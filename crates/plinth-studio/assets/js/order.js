@@ -18,8 +18,8 @@ if (order) {
     order.hidden = true;
     showPrice(form, null);
     try {
-      const { quote } = await ask(form, asked.signal);
-      showPrice(form, quote);
+      const { quote, note } = await ask(form, asked.signal);
+      showPrice(form, quote, note);
       showProblem(form, null);
       order.hidden = false;
     } catch (error) {

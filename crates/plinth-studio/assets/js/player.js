@@ -28,25 +28,43 @@ export function thumbnails(text, address) {
 }
 
 /**
- * Plays the stream in the video element. If the browser does not support streams, the element keeps the file.
+ * Loads a file or stream into the video element, at this time.
+ * @param {HTMLVideoElement} video
+ * @param {string} address
+ * @param {number} secs
+ */
+function load(video, address, secs) {
+  video.src = address;
+  if (secs > 0) video.addEventListener("loadedmetadata", () => { video.currentTime = secs; }, { once: true });
+}
+
+/** @param {string} cause */
+const warn = (cause) => console.warn(`The stream cannot be played (${cause}). The page plays the file instead.`);
+
+/**
+ * Plays the stream in the video element, from the time at which the element is. If the browser does not support streams, the
+ * element keeps the file.
  * @param {HTMLVideoElement} video
  * @param {string} stream
  * @param {string} library address of hls.js
  */
 async function attach(video, stream, library) {
   const { default: Hls } = await import(library);
+  const begin = video.currentTime;
   if (!Hls.isSupported()) {
-    if (video.canPlayType("application/vnd.apple.mpegurl")) video.src = stream;
+    if (video.canPlayType("application/vnd.apple.mpegurl")) load(video, stream, begin);
     return;
   }
   const file = video.src;
   // The content security policy forbids scripts from blobs, which a web worker of the library would need.
-  const hls = new Hls({ enableWorker: false });
+  const hls = new Hls({ enableWorker: false, startPosition: begin });
   hls.on(Hls.Events.ERROR, (/** @type {string} */ _event, /** @type {{ fatal: boolean, details: string }} */ error) => {
     if (!error.fatal) return;
-    console.warn(`The stream cannot be played (${error.details}). The page plays the file instead.`);
+    warn(error.details);
+    // Until the first part of the stream has arrived, the element does not know its time.
+    const secs = video.readyState > 0 ? video.currentTime : begin;
     hls.destroy();
-    video.src = file;
+    load(video, file, secs);
     video.play().catch(() => {});
   });
   hls.loadSource(stream);
@@ -126,7 +144,7 @@ function start(player) {
     // Changes to the stream only before playback. A video that is already playing continues with the file.
     if (isReady && stream && hls && !attached) {
       attached = true;
-      await attach(video, stream, hls);
+      await attach(video, stream, hls).catch((error) => warn(error.message));
     }
     // The promise of `play` is rejected if the video is paused or replaced before it plays.
     await video.play().catch(() => {});
@@ -148,7 +166,9 @@ function start(player) {
   });
   full.addEventListener("click", () => {
     if (document.fullscreenElement) document.exitFullscreen();
-    else player.requestFullscreen().catch(() => {});
+    else if (player.requestFullscreen) player.requestFullscreen().catch(() => {});
+    // On the iPhone, Safari shows nothing but videos in full screen.
+    else /** @type {any} */ (video).webkitEnterFullscreen?.();
   });
   show();
   const addThumbnails = () => (list ? showThumbnails(seek, video, list) : undefined);

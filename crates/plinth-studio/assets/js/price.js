@@ -4,22 +4,25 @@ import { el, need } from "./dom.js";
 import { post } from "./session.js";
 
 /**
- * Sends the form without an action, so that the server returns the price. Returns the JSON of the response.
+ * Sends the form without an action, so that the server returns the price. Returns the JSON of the response. After an abort, the
+ * promise is rejected with an `AbortError`, even if the response had begun to arrive.
  * @param {HTMLFormElement} form
  * @param {AbortSignal} signal
  */
 export async function ask(form, signal) {
   // `form.action` may be the button with the name `action`, so the attribute is read.
   const address = form.getAttribute("action");
-  return post(address, new URLSearchParams(/** @type {any} */ (new FormData(form))), signal);
+  const body = new URLSearchParams(/** @type {any} */ (new FormData(form)));
+  return post(address, body, signal).finally(() => signal.throwIfAborted());
 }
 
 /**
- * Shows a quote. With null, hides the price.
+ * Shows a quote, and a note about it. With null, hides the price.
  * @param {HTMLFormElement} form
  * @param {{ creditsRequired: number, creditsAvailable: number, sufficient: boolean } | null} quote
+ * @param {string | null} [note]
  */
-export function showPrice(form, quote) {
+export function showPrice(form, quote, note) {
   const price = need(".price", form);
   price.replaceChildren();
   if (!quote) return;
@@ -27,6 +30,7 @@ export function showPrice(form, quote) {
   price.append(
     el("strong", { textContent: creditsRequired === 1 ? "1 credit" : `${creditsRequired} credits` }), " ",
     el("span", { className: "quiet", textContent: `of ${creditsAvailable}${sufficient ? "" : "; the balance does not cover it"}` }),
+    ...(note ? [" ", el("span", { className: "quiet", textContent: note })] : []),
   );
 }
 

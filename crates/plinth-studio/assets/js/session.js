@@ -9,7 +9,8 @@ import { readJson } from "./dom.js";
  */
 async function renewToken() {
   const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=form_token]"));
-  const text = await (await fetch(location.href)).text();
+  // The page itself may be the response to a form, which cannot be loaded again.
+  const text = await (await fetch(document.body.dataset.tokenPage)).text();
   const secret = /name="form_token" value="(\w+)\./.exec(text)?.[1];
   const [earlier, workspace] = inputs[0]?.value.split(".") ?? [];
   if (!secret || secret === earlier) return null;

@@ -82,6 +82,7 @@ export function steer(stage, camera, point, grab) {
   });
   stage.addEventListener("wheel", (event) => {
     event.preventDefault();
-    camera.zoom(event.deltaY < 0 ? 1 : -1);
+    // A wheel that moves only sideways does not zoom.
+    if (event.deltaY !== 0) camera.zoom(event.deltaY < 0 ? 1 : -1);
   }, { passive: false });
 }

@@ -1,6 +1,6 @@
 // Reads and writes the values of controls, for scripts that change settings.
 
-/** @typedef {{key: string, root: HTMLElement, inputs: HTMLInputElement[], value: string, set: (value: unknown) => void, refresh: () => void}} Control */
+/** @typedef {{key: string, root: HTMLElement, inputs: HTMLInputElement[], names: HTMLElement | null, value: string, set: (value: unknown) => void, refresh: () => void}} Control */
 
 export class Values {
   /**
@@ -16,8 +16,9 @@ export class Values {
 
   /** Returns the value of a setting, as in the API. Returns undefined if the setting is unset or cannot be parsed. */
   get(key) {
-    const { value, inputs } = this.controls.get(key);
-    if (inputs[0]?.type === "checkbox") return inputs[0].value === "on" && inputs.length === 1 ? value === "true" : value === "" ? [] : value.split("\n");
+    const { value, inputs, names } = this.controls.get(key);
+    if (names) return value === "" ? [] : value.split("\n");
+    if (inputs[0]?.type === "checkbox") return value === "true";
     if (value.trim() === "") return undefined;
     if (inputs[0]?.tagName !== "TEXTAREA") return value;
     try {

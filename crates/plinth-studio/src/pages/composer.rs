@@ -7,7 +7,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::access::Caller;
+use plinth_service::billing::Price;
 use plinth_service::delivery::Cover;
+use plinth_service::looks::new_order_key;
 use plinth_service::models::{ModelContents, texture_map_names};
 use plinth_service::{Result as ServiceResult, ServiceError};
 use plinth_spec::idempotency::ReplayKey;
@@ -21,7 +23,7 @@ use super::looks::{LookCard, cards};
 use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings, setting_of, with_label};
 use crate::error::Result;
 use crate::form::SessionFields;
-use crate::format::sentence;
+use crate::format::{sentence, watermark_note};
 use crate::frame::{Frame, page_with_memory};
 use crate::response::{policy_with_previews, wants_json};
 use crate::session::CurrentUser;
@@ -46,6 +48,8 @@ struct ComposerPage {
     /// Names of the model's animations, and their lengths in seconds.
     clips: Vec<(String, f64)>,
     quote: Option<Quote>,
+    /// Note that free credits pay.
+    note: Option<String>,
     /// Why the settings were rejected.
     problem: Option<String>,
     looks: Vec<LookCard>,
@@ -58,6 +62,8 @@ struct ComposerPage {
     json: String,
     /// Base URL of the API.
     api: String,
+    /// Idempotency key, so that a form which is sent twice orders only once.
+    key: String,
 }
 
 /// A material of the model.
@@ -91,6 +97,15 @@ struct Shown {
     look: String,
     /// Name that the user entered for a look that could not be saved.
     look_name: String,
+    /// Idempotency key of the form that was sent; empty if the page is shown for the first time.
+    key: String,
+}
+
+impl Shown {
+    /// Returns the data for a page that shows a form again.
+    fn of(sent: &SessionFields) -> Self {
+        Self { key: sent.text("key").to_owned(), ..Self::default() }
+    }
 }
 
 pub(crate) async fn show(
@@ -152,20 +167,23 @@ pub(crate) async fn submit(
     if sent.text("action") != "order" {
         let priced = price(&studio, caller, &settings).await;
         return match priced {
-            Ok(quote) if is_script => Ok(Json(json!({"settings": settings, "quote": quote})).into_response()),
+            Ok(price) if is_script => {
+                let note = watermark_note(&price);
+                Ok(Json(json!({"settings": settings, "quote": price.quote, "note": note})).into_response())
+            }
             Err(error) if is_script => Ok(rejected(&error)),
             priced => {
                 sent.release_memory();
-                page_of(&studio, &sent.user, model, &settings, priced, Shown::default()).await
+                page_of(&studio, &sent.user, model, &settings, priced, Shown::of(&sent)).await
             }
         };
     }
     let request = CreateRender { model_id: Some(id), render_settings: Some(Value::Object(settings.clone())) };
-    match studio.service.create_render(caller, request, ReplayKey::from_header(None)).await {
+    match studio.service.create_render(caller, request, ReplayKey::from_header(Some(sent.text("key")))).await {
         Ok(created) => Ok(Redirect::to(&format!("{}/renders/{}", studio.site.path, created.id)).into_response()),
         Err(error) if error.status < 500 => {
             sent.release_memory();
-            page_of(&studio, &sent.user, model, &settings, Err(error), Shown::default()).await
+            page_of(&studio, &sent.user, model, &settings, Err(error), Shown::of(&sent)).await
         }
         Err(error) => Err(error.into()),
     }
@@ -191,7 +209,7 @@ async fn save_look(
         }
         Err(error) if is_script => Ok(rejected(&error)),
         Err(error) if error.status < 500 => {
-            let shown = Shown { look_name: name.to_owned(), ..Shown::default() };
+            let shown = Shown { look_name: name.to_owned(), ..Shown::of(sent) };
             sent.release_memory();
             page_of(studio, &sent.user, model, &settings, Err(error), shown).await
         }
@@ -199,9 +217,9 @@ async fn save_look(
     }
 }
 
-async fn price(studio: &Studio, caller: &Caller, settings: &Map<String, Value>) -> ServiceResult<Quote> {
+async fn price(studio: &Studio, caller: &Caller, settings: &Map<String, Value>) -> ServiceResult<Price> {
     let request = QuoteRequest { renders: Some(vec![Value::Object(settings.clone())]) };
-    studio.service.quote(caller, request).await
+    studio.service.price(caller, request).await
 }
 
 /// Returns the JSON response to a script whose settings were rejected.
@@ -218,11 +236,11 @@ async fn page_of(
     user: &CurrentUser,
     model: ModelDetail,
     settings: &Map<String, Value>,
-    priced: ServiceResult<Quote>,
+    priced: ServiceResult<Price>,
     shown: Shown,
 ) -> Result<Response> {
-    let (quote, error) = match priced {
-        Ok(quote) => (Some(quote), None),
+    let (price, error) = match priced {
+        Ok(price) => (Some(price), None),
         Err(error) if error.status < 500 => (None, Some(error)),
         Err(error) => return Err(error.into()),
     };
@@ -244,7 +262,8 @@ async fn page_of(
         clips: model.animations.into_iter().map(|clip| (clip.name, clip.duration)).collect(),
         materials: material_names.into_iter().map(|name| MaterialChoice::of(name, contents.as_ref())).collect(),
         map_names: texture_map_names().collect(),
-        quote,
+        note: price.as_ref().and_then(watermark_note),
+        quote: price.map(|price| price.quote),
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
         looks,
         chosen: shown.look,
@@ -252,6 +271,7 @@ async fn page_of(
         name_chars: limits::LOOK_NAME_CHARS,
         json: serde_json::to_string_pretty(settings).unwrap_or_default(),
         api: format!("{}/v1", studio.site.url),
+        key: Some(shown.key).filter(|key| !key.is_empty()).unwrap_or_else(new_order_key),
     };
     let mut response = page_with_memory(&shown_page, memory);
     if let Some(error) = error {

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::access::Caller;
+use plinth_service::billing::Price;
 use plinth_service::looks::{Candidate, new_order_key};
 use plinth_service::{Result as ServiceResult, ServiceError};
 use plinth_spec::idempotency::ReplayKey;
@@ -21,7 +22,7 @@ use super::overview::allow_files;
 use crate::composer::with_label;
 use crate::error::Result;
 use crate::form::SessionFields;
-use crate::format::sentence;
+use crate::format::{sentence, watermark_note};
 use crate::frame::{Frame, page_with_memory};
 use crate::response::wants_json;
 use crate::studio::Studio;
@@ -41,6 +42,8 @@ struct OrderPage {
     /// The chosen quality; empty for the quality of the look.
     quality: String,
     quote: Option<Quote>,
+    /// Note that free credits pay.
+    note: Option<String>,
     problem: Option<String>,
     /// Idempotency key, so that a form which is sent twice orders only once.
     key: String,
@@ -68,10 +71,13 @@ pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sen
     };
     if sent.text("action") != "order" {
         let renders = Some(vec![Value::Object(settings); ids.len()]);
-        return match studio.service.quote(caller, QuoteRequest { renders }).await {
-            Ok(quote) if is_script => Ok(Json(json!({"quote": quote})).into_response()),
+        return match studio.service.price(caller, QuoteRequest { renders }).await {
+            Ok(price) if is_script => {
+                let note = watermark_note(&price);
+                Ok(Json(json!({"quote": price.quote, "note": note})).into_response())
+            }
             Err(error) if is_script => Ok(rejected(&error)),
-            Ok(quote) => show(&studio, &sent, candidates, Some(quote), None).await,
+            Ok(price) => show(&studio, &sent, candidates, Some(price), None).await,
             Err(error) if error.status < 500 => show(&studio, &sent, candidates, None, Some(error)).await,
             Err(error) => Err(error.into()),
         };
@@ -102,7 +108,7 @@ async fn show(
     studio: &Studio,
     sent: &SessionFields,
     candidates: Vec<Candidate>,
-    quote: Option<Quote>,
+    price: Option<Price>,
     error: Option<ServiceError>,
 ) -> Result<Response> {
     sent.release_memory();
@@ -122,7 +128,8 @@ async fn show(
         chosen: chosen.or_else(preferred).unwrap_or_default(),
         qualities: Quality::NAMES.to_vec(),
         quality: sent.text("quality").to_owned(),
-        quote,
+        note: price.as_ref().and_then(watermark_note),
+        quote: price.map(|price| price.quote),
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
         key: key.unwrap_or_else(new_order_key),
         models,

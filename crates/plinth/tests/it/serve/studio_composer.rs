@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
+use super::backstage::Backstage;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
@@ -101,6 +102,56 @@ async fn the_price_comes_before_the_order(served: Served) {
         let page = browser.send(&path, &[(field, value), ("action", "order")]).await;
         assert!((400..500).contains(&page.status), "{field}={value}: {}", page.status);
     }
+}
+
+async fn a_form_that_is_sent_again_later_orders_nothing_more(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let path = composer(&served.client, "chair").await;
+    let key = browser.get(&path).await.between("name=\"key\" value=\"", "\"").to_owned();
+    let send = async |browser: &mut Browser, key: &str, length: &str, action: &str| {
+        let own = [("quality", "share"), ("length", length), ("key", key), ("action", action)];
+        browser.send(&path, &[&ON[..], &own].concat()).await
+    };
+    // A minute ago, the form was sent for the first time.
+    let model = path.trim_start_matches("/models/").trim_end_matches("/compose");
+    let before = Backstage::ago(&served, Duration::from_mins(1)).await;
+    let id = before.order(model, &json!({"quality": "share", "length": 2}), Some(&key)).await;
+    let credits = async || served.client.get("/account").await.data()["paid"].clone();
+    let left = credits().await;
+    let again = send(&mut browser, &key, "2", "order").await;
+    assert_eq!((again.status, again.header("location")), (303, &*format!("/renders/{id}")), "{}", again.html);
+    assert_eq!(credits().await, left, "one charge");
+    // The page that shows the form again keeps the key, so that it still is the same order.
+    let priced = send(&mut browser, &key, "2", "price").await;
+    assert_eq!(priced.between("name=\"key\" value=\"", "\""), key);
+    // Other settings are another order, and so is the form of a page that was opened later.
+    let other = send(&mut browser, &key, "3", "order").await;
+    assert!(other.status == 303 && other.header("location") != again.header("location"), "{}", other.html);
+    let opened = browser.get(&path).await.between("name=\"key\" value=\"", "\"").to_owned();
+    assert_ne!(opened, key);
+    let later = send(&mut browser, &opened, "2", "order").await;
+    assert!(later.status == 303 && later.header("location") != again.header("location"), "{}", later.html);
+}
+
+async fn the_price_says_that_free_credits_leave_a_watermark(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let path = composer(&served.client, "chair").await;
+    served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
+    let note = "Free credits pay for this, so the video has a watermark.";
+    let form = |quality, length| [("quality", quality), ("length", length), ("action", "price")];
+    // The paid balance of 100 credits covers the first order, but not the second.
+    for (length, expected) in [("6", json!(null)), ("7", json!(note))] {
+        let (_, said) = browser.ask(&path, &form("4k", length)).await;
+        assert_eq!((&said["quote"]["sufficient"], &said["note"]), (&json!(true), &expected), "{length}");
+        let page = browser.send(&path, &form("4k", length)).await;
+        assert_eq!(page.shows(note), !expected.is_null(), "{length}: {}", page.html);
+    }
+    let strict = [&form("4k", "7")[..], &[("strictCredits", "on")]].concat();
+    let (_, said) = browser.ask(&path, &strict).await;
+    assert_eq!((&said["quote"]["sufficient"], &said["note"]), (&json!(false), &json!(null)));
+    let ordered = browser.send(&path, &[("quality", "4k"), ("length", "7"), ("action", "order")]).await;
+    let render = served.client.get(ordered.header("location")).await;
+    assert_eq!(render.data()["isPreview"], true, "{render:?}");
 }
 
 async fn hostile_names_and_values_are_shown_as_text(served: Served) {
@@ -210,7 +261,8 @@ async fn without_a_worker_a_preview_fails_after_a_few_seconds(served: Served) {
 }
 
 on_both! {
-    every_setting_has_a_control the_price_comes_before_the_order hostile_names_and_values_are_shown_as_text
+    every_setting_has_a_control the_price_comes_before_the_order a_form_that_is_sent_again_later_orders_nothing_more
+    the_price_says_that_free_credits_leave_a_watermark hostile_names_and_values_are_shown_as_text
     strangers_order_and_see_nothing changes_of_a_render_are_pushed
     an_account_with_too_many_streams_gets_states_from_time_to_time without_a_worker_a_preview_fails_after_a_few_seconds
 }

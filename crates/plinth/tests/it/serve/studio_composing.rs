@@ -29,6 +29,10 @@ async fn set(page: &Chromium, field: &str, value: &str, kinds: &str) {
 const LEFT: &str = "['input', 'change']";
 const TYPED: &str = "['input']";
 
+/// JavaScript that defines a function that imports a script of the web UI.
+const IMPORT: &str =
+    "const load = (name) => import(document.querySelector('[src*=shell]').src.replace('shell', name));";
+
 async fn until_price(page: &Chromium, price: &str) {
     page.until(&format!("document.querySelector('.price').textContent.startsWith({})", json!(price))).await;
 }
@@ -78,6 +82,68 @@ async fn copies_the_present_settings(page: &Chromium) {
     page.until("document.querySelector('[data-copy=json]').textContent === 'Copied'").await;
     page.click("[data-copy=json]").await;
     page.until("document.querySelector('[data-copy=json]').textContent === 'JSON'").await;
+}
+
+/// Asserts that the page never shows a price for other values than those of the form, not even if the price arrives after a
+/// change.
+async fn shows_no_price_of_earlier_values(page: &Chromium) {
+    let hold = "const order = document.querySelector('.order'), problem = order.querySelector('.problem[role=alert]'); \
+                window.seen = []; \
+                new MutationObserver(() => window.seen.push(order.querySelector('.price').textContent, problem.textContent))\
+                .observe(order, {childList: true, subtree: true}); \
+                const send = window.fetch; \
+                window.fetch = async (...sent) => { \
+                  const answer = await send(...sent); \
+                  if (!window.release && sent[0].endsWith('/compose')) await new Promise((done) => { window.release = done; }); \
+                  return answer; \
+                };";
+    page.run(hold).await;
+    set(page, "#length", "10", LEFT).await;
+    page.until("window.release").await;
+    page.run(
+        "const length = document.querySelector('#length'); length.value = '12'; \
+              length.dispatchEvent(new Event('input', {bubbles: true})); window.release();",
+    )
+    .await;
+    until_price(page, "48 credits").await;
+    let wrong = "return window.seen.filter((text) => text !== '' && !/^(20|48) credits/.test(text));";
+    assert_eq!(page.run(wrong).await, json!([]));
+}
+
+/// Asserts that a camera straight above the model moves sideways, and that a wheel that moves only sideways does not zoom.
+async fn moves_the_camera(page: &Chromium) {
+    let script = format!(
+        "{IMPORT} const {{ FreeView }} = await load('free_view'), {{ steer }} = await load('steer'); \
+         const made = (name) => document.createElement(name); \
+         const view = new FreeView({{stage: made('div'), changed() {{}}}}, made('button'), made('p')); \
+         view.lookFrom({{position: [1, 5, 2], lookAt: [1, 0, 2], fov: 60}}); \
+         view.pan(0.1, 0.2); \
+         const stage = made('div'), steps = []; \
+         steer(stage, {{zoom: (step) => steps.push(step)}}, () => {{}}, () => null); \
+         for (const deltaY of [-1, 0, 1]) stage.dispatchEvent(new WheelEvent('wheel', {{deltaX: 5, deltaY}})); \
+         return JSON.stringify([view.pose.lookAt, steps]);"
+    );
+    let moved = page.run(&format!("return (async () => {{ {script} }})();")).await;
+    // At this distance and field of view, the picture is 10.264 units wide.
+    assert_eq!(moved, "[[-0.0264,0,4.0528],[1,-1]]");
+}
+
+/// Asserts that the player of a render plays the file if the library for streams cannot be loaded, and that its button for the
+/// full screen works in a browser that shows only videos in full screen.
+async fn plays_without_the_library(page: &Chromium) {
+    let script = format!(
+        "{IMPORT} const player = document.createElement('div'), video = document.createElement('video'); \
+         player.className = 'player'; player.append(video); document.body.append(player); \
+         Object.assign(player.dataset, {{stream: '/no-stream', hls: '/no-library.js'}}); \
+         player.requestFullscreen = undefined; \
+         video.webkitEnterFullscreen = () => {{ window.isFull = true; }}; \
+         video.play = async () => {{ window.isPlayed = true; }}; \
+         await load('player'); \
+         for (const button of player.querySelectorAll('.controls button')) button.click();"
+    );
+    page.run(&format!("(async () => {{ {script} }})();")).await;
+    page.until("window.isPlayed && window.isFull").await;
+    page.run("document.querySelector('.player').remove();").await;
 }
 
 /// Asserts that an editor keeps its inputs while its values change, so that a click or the Tab key that ends an edit
@@ -191,6 +257,9 @@ async fn what_the_composer_shows_is_what_it_orders() {
     goes_back(&page, &format!("{base}{path}"), base).await;
     takes_back_what_is_typed(&page).await;
     copies_the_present_settings(&page).await;
+    shows_no_price_of_earlier_values(&page).await;
+    moves_the_camera(&page).await;
+    plays_without_the_library(&page).await;
     edits_structures_in_place(&page).await;
     keeps_unknown_names(&page).await;
     reveals_what_is_rejected(&page).await;
@@ -198,6 +267,22 @@ async fn what_the_composer_shows_is_what_it_orders() {
     let renders = served.client.get("/renders").await;
     assert_eq!(renders.data().as_array().map(Vec::len), Some(2), "the free preview and one order");
     assert_eq!(renders.data()[0]["renderSettings"]["length"], 11);
+}
+
+/// The only mesh of this model is named like the value of a switch that is on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_only_mesh_may_be_named_on() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let path = composer(&served.client, "on").await;
+    sign_in(&served, &page).await;
+    page.open(&format!("{}{path}", served.server.base)).await;
+    page.until("document.querySelector('[data-key=hiddenMeshNames] .reset')").await;
+    page.run("document.querySelector('[data-key=hiddenMeshNames] input').click();").await;
+    until_settings(&page, "(settings) => settings.hiddenMeshNames?.[0] === 'on'").await;
+    page.until("document.querySelector('.hidden-meshes .chip')?.textContent === 'on'").await;
+    page.run("document.querySelector('.hidden-meshes .chip').click();").await;
+    until_settings(&page, "(settings) => Object.keys(settings).length === 0").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,7 @@
 //! Tests of the pages of models: the library, uploads, edits, changes of several models at once, and missing
 //! permissions.
 
+use plinth_spec::limits;
 use plinth_testkit::{Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -141,6 +142,27 @@ async fn models_are_found_edited_archived_and_deleted(served: Served) {
     assert_eq!(browser.get(&chair).await.status, 404);
 }
 
+async fn a_model_keeps_the_largest_texts(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let chair = browser.uploaded("chair").await;
+    let (title, sku) = ("\u{1FA91}".repeat(limits::TITLE_CHARS), "\u{1F4E6}".repeat(limits::TITLE_CHARS));
+    let first = ('\u{1F600}'..).take(limits::TAGS);
+    let tags: Vec<String> =
+        first.map(|first| format!("{first}{}", "\u{1F3F7}".repeat(limits::TAG_CHARS - 1))).collect();
+    let tags = tags.join(", ");
+    // The page of the model sends each text twice, of which none is edited this time.
+    let texts = [("title", title.as_str()), ("sku", &sku), ("tags", &tags)];
+    let stored = [("stored_title", title.as_str()), ("stored_sku", &sku), ("stored_tags", &tags)];
+    for form in [&texts[..], &[&texts[..], &stored].concat()[..]] {
+        let saved = browser.send(&chair, form).await;
+        assert_eq!((saved.status, saved.header("location")), (303, chair.as_str()), "{:.300}", saved.html);
+    }
+    let page = browser.get(&chair).await;
+    assert!(texts.iter().all(|(_, text)| page.shows(&format!("value=\"{text}\""))), "{}", page.html);
+    let longer = format!("{title}x");
+    assert!(browser.send(&chair, &[("title", longer.as_str()), texts[1], texts[2]]).await.shows("at most 500"));
+}
+
 async fn many_models_are_changed_at_once(served: Served) {
     let mut browser = served.browser(EMAIL).await;
     let paths = [browser.uploaded("a").await, browser.uploaded("b").await, browser.uploaded("c").await];
@@ -239,6 +261,6 @@ async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
 
 on_both! {
     files_become_models_and_rejected_ones_say_why an_upload_needs_the_token_of_its_session
-    models_are_found_edited_archived_and_deleted many_models_are_changed_at_once names_are_shown_as_text
-    other_accounts_and_viewers_cannot_change_models
+    models_are_found_edited_archived_and_deleted a_model_keeps_the_largest_texts
+    many_models_are_changed_at_once names_are_shown_as_text other_accounts_and_viewers_cannot_change_models
 }

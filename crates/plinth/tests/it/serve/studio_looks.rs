@@ -98,6 +98,10 @@ async fn one_order_applies_a_look_to_several_models(served: Served) {
     assert!(
         page.shows("vase.glb</strong>: It is archived") && page.shows("k3Jd92LmQx7a</strong>: There is no such model")
     );
+    // The page itself cannot be loaded again, so its scripts get a new form token from another page.
+    assert_eq!(browser.get("/models/bulk").await.status, 405);
+    let renewing = browser.get(page.between("data-token-page=\"", "\"")).await;
+    assert_eq!((renewing.status, renewing.form_token()), (200, page.form_token()));
     let key = page.between("name=\"key\" value=\"", "\"").to_owned();
     let order = [&chosen[..], &[("look", "pure-white"), ("quality", "share"), ("key", key.as_str())]].concat();
     let priced = browser.send("/looks/order", &[&order[..], &[("action", "price")]].concat()).await;
