@@ -85,6 +85,22 @@ fn of_admin() -> Router<Studio> {
         .layer(middleware::from_fn(admin::only_for_admins))
 }
 
+fn of_teams() -> Router<Studio> {
+    Router::new()
+        .route("/teams", get(teams::list).post(teams::create))
+        .route("/teams/{id}", get(teams::show).post(teams::rename))
+        .route("/teams/{id}/invite", post(teams::invite))
+        .route("/teams/{id}/invitations/{invitation}/revoke", post(teams::revoke_invitation))
+        .route("/teams/{id}/members/{member}/role", post(teams::set_role))
+        .route("/teams/{id}/members/{member}/remove", post(teams::remove))
+        .route("/teams/{id}/leave", post(teams::leave))
+        .route("/teams/{id}/hand-over", post(teams::hand_over))
+        .route("/teams/{id}/delete", get(teams::ask_to_delete).post(teams::delete))
+        .route("/join/{link}", get(join::show).post(join::accept))
+        .route("/join/{link}/sign-in", post(join::sign_in))
+        .route("/join/{link}/sign-up", post(join::sign_up))
+}
+
 /// Builds the router of all pages, with a 404 page as fallback.
 pub fn router(studio: &Studio) -> Router {
     Router::new()
@@ -98,18 +114,6 @@ pub fn router(studio: &Studio) -> Router {
         .route("/account", get(account::show))
         .route("/account/password", post(account::change_password))
         .route("/account/sessions/{id}/end", post(account::end_session))
-        .route("/teams", get(teams::list).post(teams::create))
-        .route("/teams/{id}", get(teams::show).post(teams::rename))
-        .route("/teams/{id}/invite", post(teams::invite))
-        .route("/teams/{id}/invitations/{invitation}/revoke", post(teams::revoke_invitation))
-        .route("/teams/{id}/members/{member}/role", post(teams::set_role))
-        .route("/teams/{id}/members/{member}/remove", post(teams::remove))
-        .route("/teams/{id}/leave", post(teams::leave))
-        .route("/teams/{id}/hand-over", post(teams::hand_over))
-        .route("/teams/{id}/delete", get(teams::ask_to_delete).post(teams::delete))
-        .route("/join/{link}", get(join::show).post(join::accept))
-        .route("/join/{link}/sign-in", post(join::sign_in))
-        .route("/join/{link}/sign-up", post(join::sign_up))
         .route("/workspace", post(session::choose_workspace))
         .route("/credits", get(credits::show).post(credits::buy))
         .route("/credits/statement.csv", get(credits::statement))
@@ -133,6 +137,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models/{id}/preview/cameras", settings(post(preview::cameras)))
         .route("/renders", get(overview::show))
         .route("/renders/events", get(events::of_renders))
+        .merge(of_teams())
         .merge(of_render())
         .merge(of_looks())
         .merge(of_environments())

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -104,26 +105,33 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     // Health checks bypass the middleware that logs requests, because orchestrators send them every few seconds.
     let site = health::of_server(service.clone(), stop.clone()).fallback_service(site);
     let (ended, drain, checks) = (stop.clone(), config.drain, config.shutdown.mul_f64(CHECKS_PART));
-    let serving = service.clone();
+    let closing = CancellationToken::new();
+    let end = end_requests(service.clone(), (drain, checks), ended, closing.clone());
     tasks.spawn(async move {
         let _draining = draining;
-        let closing = CancellationToken::new();
-        let drained = async {
-            ended.cancelled().await;
-            tokio::time::sleep(drain).await;
-            closing.cancel();
-            tokio::time::sleep(checks).await;
-            serving.stop_checks();
-        };
         tokio::select! {
-            () = plinth_api::serve(listener, site, options, closing.clone()) => {}
-            () = async { drained.await; std::future::pending().await } => {}
+            () = plinth_api::serve(listener, site, options, closing) => {}
+            () = async { end.await; std::future::pending().await } => {}
         }
         Ok(())
     });
     let outcome = end_together(tasks, &stop).await;
     service.db().close().await;
     outcome
+}
+
+/// After `stop` is cancelled, waits for `drain`, cancels `closing`, waits for `checks`, and ends the checks of models.
+async fn end_requests(
+    service: Service,
+    (drain, checks): (Duration, Duration),
+    stop: CancellationToken,
+    closing: CancellationToken,
+) {
+    stop.cancelled().await;
+    tokio::time::sleep(drain).await;
+    closing.cancel();
+    tokio::time::sleep(checks).await;
+    service.stop_checks();
 }
 
 /// Waits for the first task to end, tells all others to stop, and waits for them, too. Returns the first error.
