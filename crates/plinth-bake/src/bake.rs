@@ -100,7 +100,7 @@ fn baked_meshes(
     };
     let light_at_vertices = |vertex_samples: &[u32]| vertex_samples.par_iter().map(light_of_sample).collect();
     let of_mesh = |((mesh, vertex_samples), grids): ((&BakeMesh, &VertexSamples), Vec<LightGrid>)| {
-        if mesh.is_shadow_catcher() {
+        if mesh.is_shadow_catcher {
             let front = light_on_shadow_catcher(scene, mesh, options.shadow_catcher_samples);
             return BakedMesh { front, ..BakedMesh::default() };
         }

@@ -35,7 +35,7 @@ impl<'a> CoarseSamples<'a> {
         let min_spacing = options.spacing * (1.0 + vertex_ray_share * vertex_ray_share);
         let max_points = (options.max_lattice_points as f32 * (1.0 - DROPPED_FRACTION * vertex_ray_share)) as usize;
         let large = large_triangles(&samples, min_spacing);
-        let spacing = spacing(&large, min_spacing, max_points);
+        let spacing = spacing(&samples, &large, min_spacing, max_points);
         let mut lattices = Vec::new();
         let mut lattice_of: Vec<[Vec<u32>; 2]> = samples.meshes.iter().map(|_mesh| Default::default()).collect();
         let mut sides = Vec::new();
@@ -128,10 +128,14 @@ fn large_triangles(samples: &SamplePoints<'_>, spacing: f32) -> Vec<(u32, u32, f
 }
 
 /// Returns `min_spacing`, or a larger spacing if there would otherwise be more than `max_points` lattice points.
-fn spacing(large: &[(u32, u32, f32)], min_spacing: f32, max_points: usize) -> f32 {
+fn spacing(samples: &SamplePoints<'_>, large: &[(u32, u32, f32)], min_spacing: f32, max_points: usize) -> f32 {
     let mut spacing = min_spacing;
     let count = |spacing: f32| -> usize {
-        large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.point_count()).sum()
+        let points = |(mesh, _, longest): &(u32, u32, f32)| match level(*longest, spacing) {
+            0 => 0,
+            level => Lattice { level }.point_count() * samples.sides(*mesh as usize).count(),
+        };
+        large.iter().map(points).sum()
     };
     while count(spacing) > max_points && spacing < 4.0 {
         spacing *= SPACING_GROWTH;

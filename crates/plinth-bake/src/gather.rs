@@ -2,7 +2,7 @@
 
 use std::f32::consts::PI;
 
-use glam::{Mat4, Vec2, Vec3, Vec4};
+use glam::{Mat4, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ use crate::occluders::Occluders;
 use crate::samples::SamplePoint;
 use crate::sampling::{LightDistribution, RayDirections, RaySample};
 use crate::sky::Sky;
-use crate::types::{BakeLight, BakeMesh};
+use crate::types::{BakeLight, BakeMesh, BakeTexture};
 
 /// Distance between a surface and the origins of rays that start on it, in world units. For comparison, the model's
 /// size is 2 units.
@@ -25,7 +25,7 @@ const MIN_SEE_THROUGH: f32 = 0.05;
 /// A sample point counts as inside a body if at least this fraction of its rays, by weight, hit a back face first.
 const MIN_INSIDE_SHARE: f32 = 0.95;
 
-/// The surface that blocks more of a ray's light than any other surface.
+/// The surface that blocks more of a ray's light than any other surface, or whose own light is brighter.
 #[derive(Clone, Copy)]
 pub(crate) struct Occluder {
     pub(crate) direction: Vec3,
@@ -83,11 +83,13 @@ impl GatherResult {
 
 /// The geometry and the light sources that rays can hit.
 pub(crate) struct Scene<'a> {
-    occluders: &'a Occluders,
+    pub(crate) occluders: &'a Occluders,
     pub(crate) meshes: &'a [BakeMesh],
     pub(crate) sky: Sky,
     distribution: LightDistribution,
     pub(crate) lights: &'a [BakeLight],
+    /// Largest radiance that each mesh emits.
+    brightest_emission: Vec<f32>,
 }
 
 impl<'a> Scene<'a> {
@@ -99,7 +101,10 @@ impl<'a> Scene<'a> {
     ) -> Self {
         let sky = Sky::new(environment);
         let distribution = LightDistribution::new(&sky);
-        Self { occluders, meshes, sky, distribution, lights }
+        let brightest =
+            |mesh: &BakeMesh| mesh.emission.iter().fold(0.0_f32, |max, radiance| max.max(radiance.max_element()));
+        let brightest_emission = meshes.iter().map(brightest).collect();
+        Self { occluders, meshes, sky, distribution, lights, brightest_emission }
     }
 
     /// Casts all rays of a sample point, and returns their combined result.
@@ -204,6 +209,7 @@ impl<'a> Scene<'a> {
     fn cast(&self, mut origin: Vec3, direction: Vec3) -> RayResult {
         let mut out = RayResult { transmitted: 1.0, occluder: None, hit_back_first: false, mean_inverse_distance: 0.0 };
         let mut travelled = 0.0;
+        let mut largest_light = 0.0;
         for hit_count in 0..MAX_TRANSPARENT_HITS {
             let Some(hit) = self.occluders.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, f32::INFINITY) else {
                 return out;
@@ -212,7 +218,9 @@ impl<'a> Scene<'a> {
             let share = out.transmitted * (1.0 - transparency);
             let back = self.is_back(&hit, direction);
             out.mean_inverse_distance += share / (travelled + hit.t + ORIGIN_OFFSET);
-            if share > out.occluder.map_or(0.0, |o| o.share) {
+            let light = share * (1.0 + self.brightest_emission[hit.id.mesh as usize]);
+            if light > largest_light {
+                largest_light = light;
                 out.occluder = Some(Occluder { direction, id: hit.id, u: hit.u, v: hit.v, back, share });
             }
             if hit_count == 0 {
@@ -241,7 +249,8 @@ impl<'a> Scene<'a> {
             let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.transparency[i]);
             a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v
         };
-        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |[.., alpha]| alpha);
+        let texel = |texture: &BakeTexture| texture.texel(mesh.corners(hit.id.triangle as usize), hit.weights());
+        let coverage = mesh.texture.as_ref().map_or(1.0, |texture| texel(texture)[3]);
         (1.0 - (1.0 - vertex_transparency) * coverage).clamp(0.0, 1.0)
     }
 
@@ -281,19 +290,12 @@ impl BakeLight {
 struct RayResult {
     /// Fraction of the light that passes through all surfaces.
     transmitted: f32,
-    /// The surface that blocks more of the ray's light than any other surface.
+    /// The surface that blocks more of the ray's light than any other surface, or whose own light is brighter.
     occluder: Option<Occluder>,
     /// Whether the first surface that the ray hit is single-sided and opaque, and was hit on its back face.
     hit_back_first: bool,
     /// Sum over all hits of the inverse distance times the fraction of light that the surface blocks.
     mean_inverse_distance: f32,
-}
-
-/// Returns the RGBA texel at a hit, or `None` if the mesh has no texture.
-pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<[f32; 4]> {
-    let texture = mesh.texture.as_ref()?;
-    let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
-    Some(texture.image.texel(a * (1.0 - u - v) + b * u + c * v))
 }
 
 fn ray_origin(sample: &SamplePoint) -> Vec3 {

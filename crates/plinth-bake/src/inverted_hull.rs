@@ -3,9 +3,12 @@
 //! Such meshes are used for outlines of stylised models (the far side of the hull is visible around the model), and for
 //! rooms whose near walls are invisible from outside. From outside, the near side of an inverted hull is invisible, so
 //! light passes through the hull, too.
+//!
+//! The inner wall of a cup, if it is a mesh of its own, has the same shape. It is a lining: the outer wall is close behind it.
 
 use glam::Vec3;
 
+use crate::bvh::{Bvh, Hit};
 use crate::types::BakeMesh;
 
 /// A mesh counts as closed if the length of the sum of its area vectors is less than this fraction of its area. The
@@ -14,6 +17,10 @@ const MAX_OPENNESS: f32 = 0.25;
 /// Minimum of |volume| / area^1.5. A mesh with a smaller value counts as flat. For comparison, the value of a sphere is
 /// 0.094.
 const MIN_VOLUME_RATIO: f32 = 0.002;
+/// Maximum number of triangles of a mesh from which rays are cast to find out whether it is a lining.
+const MAX_TESTED: usize = 256;
+/// A point has an outer wall if the wall behind it is nearer than the surface in front of it by at least this factor.
+const MIN_NEARNESS: f32 = 4.0;
 
 /// Returns whether the front faces of a single-sided mesh point into the volume that the mesh encloses.
 pub(crate) fn is_inside_out(mesh: &BakeMesh) -> bool {
@@ -31,6 +38,32 @@ pub(crate) fn is_inside_out(mesh: &BakeMesh) -> bool {
     }
     volume < -f64::from(MIN_VOLUME_RATIO) * area.powf(1.5)
         && f64::from(area_vector_sum.length()) < f64::from(MAX_OPENNESS) * area
+}
+
+/// Returns whether most of an inverted hull is the lining of an outer wall. `bvh` has the triangles of `meshes` without inverted
+/// hulls. The back faces of a wall point at its lining. Behind the outline of a body is nothing, or another body's front; if
+/// the outline is inside a larger body, such as a driver's in a car, its own body is nearer.
+pub(crate) fn is_lining(hull: &BakeMesh, meshes: &[BakeMesh], bvh: &Bvh) -> bool {
+    let (mut tested, mut lined) = (0.0, 0.0);
+    let count = hull.indices.len() / 3;
+    for t in (0..count).step_by(count.div_ceil(MAX_TESTED).max(1)) {
+        let [a, b, c] = hull.triangle(t);
+        let doubled_area_vector = (b - a).cross(c - a);
+        let Some(inwards) = doubled_area_vector.try_normalize() else { continue };
+        let hit_from_middle = |direction| bvh.intersect((a + b + c) / 3.0, direction, 0.0, f32::INFINITY);
+        let is_back = |hit: &Hit| {
+            let mesh = &meshes[hit.id.mesh as usize];
+            let [a, b, c] = mesh.triangle(hit.id.triangle as usize);
+            mesh.double_sided || (b - a).cross(c - a).dot(inwards) < 0.0
+        };
+        let behind = hit_from_middle(-inwards).filter(is_back).map_or(f32::INFINITY, |hit| hit.t);
+        let ahead = hit_from_middle(inwards).map_or(f32::INFINITY, |hit| hit.t);
+        tested += doubled_area_vector.length();
+        if behind * MIN_NEARNESS < ahead {
+            lined += doubled_area_vector.length();
+        }
+    }
+    lined > 0.5 * tested
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! Computes the radiance that leaves the surfaces of the model. The renderer uses the radiance for reflections of these
 //! surfaces in other surfaces.
 
-use glam::{Vec2, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Scene};
-use crate::inverted_hull::is_inside_out;
 use crate::light::LitPoint;
 use crate::samples::TriangleSide;
-use crate::types::BakeMesh;
+use crate::types::{BakeMesh, BakeTexture};
 
 /// Maximum mean transparency of a mesh that appears in reflections.
 const MAX_TRANSPARENCY: f32 = 0.5;
@@ -50,7 +49,7 @@ pub(crate) fn lit_surfaces(
     vertices_share: bool,
 ) -> Vec<LitSurface> {
     let of_mesh = |(m, mesh): (usize, &BakeMesh)| {
-        if !mesh.occludes || is_inside_out(mesh) || is_transmissive_or_has_holes(mesh) {
+        if !mesh.occludes || scene.occluders.is_inverted_hull[m] || is_transmissive_or_has_holes(mesh) {
             return LitSurface::default();
         }
         let mut out = LitSurface::default();
@@ -96,13 +95,8 @@ fn radiance(mesh: &BakeMesh, triangle: usize, weights: [f32; 3], [irradiance, li
     let interpolate = |values: &[Vec3]| -> Vec3 {
         if values.is_empty() { Vec3::ZERO } else { corners.iter().zip(weights).map(|(i, w)| values[*i] * w).sum() }
     };
-    let color = mesh.texture.as_ref().map_or(Vec3::ONE, |texture| {
-        let uv: Vec2 =
-            corners.iter().zip(weights).map(|(i, w)| texture.uvs.get(*i).copied().unwrap_or_default() * w).sum();
-        let [r, g, b, _] = texture.image.texel(uv);
-        Vec3::new(r, g, b)
-    });
-    let diffuse = interpolate(&mesh.albedo) * color * (irradiance + light_irradiance);
+    let color = |texture: &Option<BakeTexture>| BakeTexture::color(texture.as_ref(), corners, weights);
+    let diffuse = interpolate(&mesh.albedo) * color(&mesh.texture) * (irradiance + light_irradiance);
     let glossy = interpolate(&mesh.f0) * DIFFUSE_SHARE_OF_F0 * irradiance;
-    interpolate(&mesh.emission) + (diffuse + glossy) / std::f32::consts::PI
+    interpolate(&mesh.emission) * color(&mesh.emission_texture) + (diffuse + glossy) / std::f32::consts::PI
 }

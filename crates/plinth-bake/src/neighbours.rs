@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use glam::{Mat3, Vec3};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::coarse::CoarseSamples;
 use crate::gather::GatherResult;
@@ -135,12 +136,13 @@ impl Neighbours {
     /// Returns a sample point, and all points that can be reached from it in at most `max_steps` steps.
     fn within_steps(&self, center: usize, max_steps: usize) -> Vec<usize> {
         let mut found = vec![center];
+        let mut is_found = FxHashSet::from_iter([center]);
         let mut first = 0;
         for _ in 0..max_steps {
             let end = found.len();
             for k in first..end {
                 for n in self.of(found[k]).iter().map(|n| *n as usize) {
-                    if !found.contains(&n) {
+                    if is_found.insert(n) {
                         found.push(n);
                     }
                 }

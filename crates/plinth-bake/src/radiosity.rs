@@ -8,9 +8,9 @@ use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
 use crate::coarse::CoarseSamples;
-use crate::gather::{GatherResult, Occluder, Scene, basis, texel};
+use crate::gather::{GatherResult, Occluder, Scene, basis};
 use crate::samples::TriangleSide;
-use crate::types::BakeMesh;
+use crate::types::{BakeMesh, BakeTexture};
 
 /// Minimum roughness with which the mirror images of lights are computed. Sample points are too far apart for smaller
 /// highlights.
@@ -123,7 +123,8 @@ impl ReflectingHit {
         let fixed = if mesh.emission.is_empty() || !is_visible_side {
             Vec3::ZERO
         } else {
-            interpolate(&mesh.emission) * occluder.share
+            let glow = BakeTexture::color(mesh.emission_texture.as_ref(), corners, weights);
+            interpolate(&mesh.emission) * glow * occluder.share
         };
         let mut out = Self { fixed, nearby: [(0, 0.0); 3], diffuse: Vec3::ZERO, specular: Vec3::ZERO };
         // The back face of a single-sided surface is inside a body, where there is no light.
@@ -132,8 +133,7 @@ impl ReflectingHit {
         }
         let side = TriangleSide { mesh: occluder.id.mesh, triangle: occluder.id.triangle, back: occluder.back };
         out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, occluder.u, occluder.v));
-        let color =
-            texel(mesh, occluder.id, occluder.u, occluder.v).map_or(Vec3::ONE, |[r, g, b, _]| Vec3::new(r, g, b));
+        let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
         out.diffuse = interpolate(&mesh.albedo) * color * (occluder.share / PI);
         if !mesh.f0.is_empty() {
             let normal = interpolate(&mesh.normals).normalize_or(-occluder.direction);

@@ -93,7 +93,7 @@ impl VertexPoints {
             .iter()
             .zip(0..)
             .map(|(mesh, number)| {
-                if !mesh.receives_light || mesh.is_shadow_catcher() {
+                if !mesh.receives_light || mesh.is_shadow_catcher {
                     return VertexSamples::default();
                 }
                 // Light is not computed for vertices that no triangle uses.

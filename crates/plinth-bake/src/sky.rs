@@ -7,13 +7,14 @@ use glam::{Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-use crate::octahedron::{MapPoint, direction, texel};
+use crate::octahedron::{MapPoint, density, direction, texel};
 
 /// Number of texels along each side of the map. Each texel spans about three degrees.
 const SIDE: usize = 64;
-/// Minimum number of columns at which the panorama is sampled. With fewer columns, some texels of the map could get no
+/// Minimum number of columns and rows at which the panorama is sampled. With fewer, some texels of the map could get no
 /// sample.
 const MIN_COLUMNS: u32 = 8 * SIDE as u32;
+const MIN_ROWS: u32 = MIN_COLUMNS / 2;
 
 /// Number of texels along each side of the maps for glossy reflections.
 const GLOSSY_SIDE: usize = 32;
@@ -36,12 +37,14 @@ impl Sky {
                 (i / GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
             )
         };
-        let sources: Vec<(Vec3, Vec3)> = (0..GLOSSY_SIDE * GLOSSY_SIDE)
+        // Direction, radiance and solid angle of each texel. The unit of the solid angles does not matter.
+        let sources: Vec<(Vec3, Vec3, f32)> = (0..GLOSSY_SIDE * GLOSSY_SIDE)
             .map(|i| {
                 let (x, y) = (i % GLOSSY_SIDE * 2, i / GLOSSY_SIDE * 2);
                 let sum: Vec3 =
                     [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| texels[(y + dy) * SIDE + x + dx]).into_iter().sum();
-                (glossy_direction(i), sum / 4.0)
+                let d = glossy_direction(i);
+                (d, sum / 4.0, 1.0 / density(d))
             })
             .collect();
         let glossy = (0..GLOSSY_LEVELS)
@@ -53,12 +56,12 @@ impl Sky {
                     .map(|i| {
                         let r = glossy_direction(i);
                         let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
-                        for (d, light) in &sources {
+                        for (d, light, solid_angle) in &sources {
                             let cos = r.dot(*d);
                             if cos > 0.0 {
                                 let h2 = (1.0 + cos) * 0.5;
                                 let f = h2 * (a2 - 1.0) + 1.0;
-                                let w = cos * a2 / (f * f);
+                                let w = cos * a2 / (f * f) * solid_angle;
                                 sum += *light * w;
                                 weights += w;
                             }
@@ -93,8 +96,8 @@ impl Sky {
 /// Returns the mean radiance of each texel of the octahedral map, weighted by solid angle. All pixels of the panorama
 /// are averaged, because a lamp may be smaller than a texel.
 fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
-    let scale = MIN_COLUMNS.div_ceil(map.width);
-    let (columns, rows) = (map.width * scale, map.height * scale);
+    let (columns, rows) = (map.width.max(MIN_COLUMNS), map.height.max(MIN_ROWS));
+    let is_each_pixel_a_sample = (columns, rows) == (map.width, map.height);
     let azimuths: Vec<Vec2> =
         (0..columns).map(|x| Vec2::from_angle(((x as f32 + 0.5) / columns as f32 - 0.5) * TAU)).collect();
     let mut sums = vec![Vec4::ZERO; SIDE * SIDE];
@@ -102,8 +105,11 @@ fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
         let (sin, cos) = ((y as f32 + 0.5) / rows as f32 * PI).sin_cos();
         for (x, azimuth) in azimuths.iter().enumerate() {
             let d = Vec3::new(sin * azimuth.x, cos, sin * azimuth.y);
-            let radiance =
-                if scale == 1 { Vec3::from(map.pixels[y as usize * columns as usize + x]) } else { map.radiance(d) };
+            let radiance = if is_each_pixel_a_sample {
+                Vec3::from(map.pixels[y as usize * columns as usize + x])
+            } else {
+                map.radiance(d)
+            };
             sums[texel(d, SIDE)] += radiance.extend(1.0) * sin;
         }
     }
@@ -113,6 +119,47 @@ fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns a white panorama in which everything but a round lamp around `to_lamp` is black.
+    fn lamp(to_lamp: Vec3, cosine_of_radius: f32) -> EnvironmentMap {
+        let mut map = EnvironmentMap { width: 512, height: 256, pixels: vec![[0.0; 3]; 512 * 256] };
+        for i in 0..512 * 256 {
+            if map.direction(i % 512, i / 512).dot(to_lamp) > cosine_of_radius {
+                map.pixels[i as usize] = [1.0; 3];
+            }
+        }
+        map
+    }
+
+    #[test]
+    fn rough_reflections_of_a_lamp_do_not_depend_on_its_direction() {
+        // The mean over the lobe D(h)·cos of a lamp with a radius of 0.2 in the middle of the lobe.
+        let expected = |roughness: f32| {
+            let a2 = roughness.powi(4);
+            let lobe = |angle: f32| {
+                let f = (1.0 + angle.cos()) * 0.5 * (a2 - 1.0) + 1.0;
+                angle.cos() * a2 / (f * f) * angle.sin()
+            };
+            let integral = |to: f32| (0..1000).map(|i| lobe((i as f32 + 0.5) / 1000.0 * to)).sum::<f32>() * to;
+            integral(0.2) / integral(PI / 2.0)
+        };
+        for to_lamp in [Vec3::Y, Vec3::X, Vec3::ONE, Vec3::new(1.0, 0.4, 0.2), Vec3::NEG_Y] {
+            let sky = Sky::new(&lamp(to_lamp.normalize(), 0.2_f32.cos()));
+            for roughness in [0.75, 1.0] {
+                let ratio = sky.reflected(to_lamp.normalize(), roughness).x / expected(roughness);
+                assert!((ratio - 1.0).abs() < 0.15, "{to_lamp} {roughness}: {ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn panoramas_of_any_shape_fill_the_map() {
+        for (width, height) in [(2, 512), (1024, 16), (2, 1), (1, 1)] {
+            let pixels = vec![[1.0; 3]; (width * height) as usize];
+            let sky = Sky::new(&EnvironmentMap { width, height, pixels });
+            assert!(sky.texels.iter().all(|texel| (texel.x - 1.0).abs() < 1e-4), "{width}x{height}");
+        }
+    }
 
     #[test]
     fn radiance_matches_the_panorama_in_every_direction() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
+use plinth_model::Wrap;
 
 use crate::lattice::Lattice;
 use crate::lit_surface::LitSurface;
@@ -26,25 +27,25 @@ pub struct BakeMesh {
     pub f0: Vec<Vec3>,
     /// Perceptual roughness of each vertex. The list is empty if `f0` is empty.
     pub roughness: Vec<f32>,
-    /// Linear emitted radiance of each vertex. If the list is empty, the mesh emits no light.
+    /// Linear emitted radiance of each vertex, to be multiplied by the colour of `emission_texture`. If the list is empty,
+    /// the mesh emits no light.
     pub emission: Vec<Vec3>,
     /// For each vertex, the fraction of the light that passes straight through the surface, which results from the
     /// alpha and the transmission of the material. If the list is empty, the mesh is opaque.
     pub transparency: Vec<f32>,
     /// Texture with the colour and the holes of the surface.
     pub texture: Option<BakeTexture>,
-    /// Whether rays can hit the mesh. False for a shadow catcher, which only receives light.
+    /// Texture with the colour of the emitted light. Its alpha is ignored.
+    pub emission_texture: Option<BakeTexture>,
+    /// Whether rays can hit the mesh. False for a surface that lies on another one.
     pub occludes: bool,
     /// Whether the light that arrives at the mesh is computed.
     pub receives_light: bool,
+    /// Whether the mesh shows shadows but is otherwise invisible. Only its share of direct light is computed.
+    pub is_shadow_catcher: bool,
 }
 
 impl BakeMesh {
-    /// Returns whether the mesh is a shadow catcher: it shows shadows but is otherwise invisible.
-    pub(crate) const fn is_shadow_catcher(&self) -> bool {
-        self.receives_light && !self.occludes
-    }
-
     /// Returns the vertex indices of a triangle.
     pub(crate) fn corners(&self, triangle: usize) -> [usize; 3] {
         std::array::from_fn(|k| self.indices[3 * triangle + k] as usize)
@@ -65,12 +66,34 @@ impl BakeMesh {
 /// A texture of a mesh.
 #[derive(Clone, Debug)]
 pub struct BakeTexture {
-    /// Texture coordinates of each vertex. (0, 0) is the outer corner of the first texel. The image repeats.
+    /// Texture coordinates of each vertex. (0, 0) is the outer corner of the first texel.
     pub uvs: Vec<Vec2>,
     pub image: Arc<BakeImage>,
+    /// Wrapping of u and v outside 0..1.
+    pub wrap: [Wrap; 2],
     /// Whether the surface is alpha-masked. Alpha is then the fraction of a texel's area that is no hole. Otherwise alpha is
     /// the opacity of the surface.
     pub is_masked: bool,
+}
+
+impl BakeTexture {
+    /// Returns the RGBA texel at a point of a triangle. `corners` are the indices of the triangle's vertices, and `weights` the
+    /// barycentric weights of the point.
+    pub(crate) fn texel(&self, corners: [usize; 3], weights: [f32; 3]) -> [f32; 4] {
+        let [a, b, c] = corners.map(|i| self.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
+        let uv = a * weights[0] + b * weights[1] + c * weights[2];
+        let BakeImage { width, height, texels } = &*self.image;
+        let index = self.wrap[1].texel(uv.y, *height) * width + self.wrap[0].texel(uv.x, *width);
+        texels.get(index).copied().unwrap_or([1.0; 4])
+    }
+
+    /// Returns the colour of [`texel`](Self::texel), or white without a texture.
+    pub(crate) fn color(texture: Option<&Self>, corners: [usize; 3], weights: [f32; 3]) -> Vec3 {
+        texture.map_or(Vec3::ONE, |texture| {
+            let [r, g, b, _] = texture.texel(corners, weights);
+            Vec3::new(r, g, b)
+        })
+    }
 }
 
 /// An image with linear colour and alpha, in row-major order.
@@ -82,26 +105,6 @@ pub struct BakeImage {
     pub height: usize,
     /// Texels as linear R, G, B and straight alpha.
     pub texels: Vec<[f32; 4]>,
-}
-
-impl BakeImage {
-    pub(crate) fn texel(&self, uv: Vec2) -> [f32; 4] {
-        let wrap = |x: f32, size: usize| ((repeated(x) * size as f32) as usize).min(size.max(1) - 1);
-        let index = wrap(uv.y, self.height) * self.width + wrap(uv.x, self.width);
-        self.texels.get(index).copied().unwrap_or([1.0; 4])
-    }
-}
-
-/// Returns `x.rem_euclid(1.0)`, but without a slow division.
-fn repeated(x: f32) -> f32 {
-    // From 2^23 on, every `f32` is a whole number and may not fit into an `i32`.
-    if x.abs() < 8_388_608.0 {
-        let whole = x as i32 as f32;
-        let rest = x - whole;
-        if rest < 0.0 { rest + 1.0 } else { rest }
-    } else {
-        x.rem_euclid(1.0)
-    }
 }
 
 /// The light that arrives at one point of a surface.
@@ -336,21 +339,5 @@ impl Default for BakeOptions {
             surfaces: true,
             shared_cell: 0.0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn repeated_coordinates_are_those_of_the_euclidean_remainder() {
-        let steps = (0..4000).map(|i| (i as f32 - 2000.0) * 0.037);
-        let special =
-            [0.0, -0.0, 1.0, -1.0, -1e-9, 1e-9, 0.999_999_94, -0.999_999_94, 8_388_607.5, -8_388_607.5, 1e9, -1e30];
-        for x in steps.chain(special) {
-            assert!((repeated(x) - x.rem_euclid(1.0)).abs() <= 0.0, "{x}");
-        }
-        assert!(repeated(f32::NAN).is_nan() && repeated(f32::INFINITY).is_nan());
     }
 }

@@ -40,6 +40,13 @@ pub(crate) struct Hit {
     pub(crate) id: TriangleId,
 }
 
+impl Hit {
+    /// Returns the barycentric weights of the point in its triangle.
+    pub(crate) fn weights(&self) -> [f32; 3] {
+        [1.0 - self.u - self.v, self.u, self.v]
+    }
+}
+
 /// The index of an inner node, or the index of a leaf's block with the bit `LEAF` set. A 32-bit index keeps nodes
 /// small, so that more nodes of large models fit into the processor's cache.
 type Child = u32;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 use plinth_bake::{BakeImage, BakeMesh, BakeOptions, BakeTexture, BakedMesh, GatheredLight, bake};
+use plinth_model::Wrap;
 
 use crate::scenes::{plane, quad, square, white};
 
@@ -181,7 +182,7 @@ fn opaque_texels_cast_shadows_and_holes_transmit_light() {
     let texels = (0..64).map(|x| [0.2, 0.5, 0.1, if (16..48).contains(&x) { 1.0 } else { 0.0 }]).collect();
     let image = Arc::new(BakeImage { width: 64, height: 1, texels });
     let uvs = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
-    leaf.texture = Some(BakeTexture { uvs, image, is_masked: true });
+    leaf.texture = Some(BakeTexture { uvs, image, wrap: [Wrap::Repeat; 2], is_masked: true });
     let found = baked(&[floor.clone(), leaf.clone()]);
     let middle = light_at(&floor, &found[0], Vec3::new(0.02, 0.01, 0.0), false);
     assert!(middle.direct.x < 0.1, "{middle:?}");
@@ -193,28 +194,133 @@ fn opaque_texels_cast_shadows_and_holes_transmit_light() {
     assert!(middle.direct.x > 0.9, "{middle:?}");
 }
 
+/// Returns a cube without its top, whose front faces point outwards. `h` is half of its side.
+fn open_cube(h: f32, albedo: f32) -> BakeMesh {
+    joined(&SIDES_OF_CUBE[..5], h, albedo)
+}
+
+/// The corners of the sides of a cube, of which the last is the top. Bit k of a corner is its coordinate on axis k.
+const SIDES_OF_CUBE: [[u8; 4]; 6] =
+    [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+
+fn joined(sides: &[[u8; 4]], h: f32, albedo: f32) -> BakeMesh {
+    let corner = |k: u8| Vec3::from([k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| if bit == 1 { h } else { -h }));
+    let mut out = BakeMesh { occludes: true, receives_light: true, ..BakeMesh::default() };
+    for (first, side) in (0..).step_by(4).zip(sides) {
+        let one = quad(side.map(corner), albedo);
+        out.positions.extend(one.positions);
+        out.normals.extend(one.normals);
+        out.albedo.extend(one.albedo);
+        out.indices.extend(one.indices.iter().map(|i| i + first));
+    }
+    out
+}
+
+fn turned_inside_out(mut mesh: BakeMesh) -> BakeMesh {
+    for t in mesh.indices.as_chunks_mut::<3>().0 {
+        t.swap(1, 2);
+    }
+    mesh.normals.iter_mut().for_each(|n| *n = -*n);
+    mesh
+}
+
 #[test]
 fn an_inverted_hull_blocks_no_light() {
     let body = square(0.3, 0.0, 0.5);
-    let c = 0.4;
-    let corner = |k: u8| Vec3::from([k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| if bit == 1 { c } else { -c }));
-    let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
-    let mut inverted_hull = BakeMesh { occludes: true, receives_light: true, ..BakeMesh::default() };
-    for (first, [p, q, r, s]) in (0..).step_by(4).zip(quads) {
-        let one = quad([p, s, r, q].map(corner), 0.0);
-        inverted_hull.positions.extend(one.positions);
-        inverted_hull.normals.extend(one.normals);
-        inverted_hull.albedo.extend(one.albedo);
-        inverted_hull.indices.extend(one.indices.iter().map(|i| i + first));
-    }
-    let found = baked(&[body.clone(), inverted_hull.clone()]);
+    let cube = joined(&SIDES_OF_CUBE, 0.4, 0.0);
+    let found = baked(&[body.clone(), turned_inside_out(cube.clone())]);
     assert!(found[0].front.iter().all(|v| v.direct.x > 0.999 && v.indirect == Vec3::ZERO), "{:?}", found[0].front[0]);
-    for t in inverted_hull.indices.as_chunks_mut::<3>().0 {
-        t.swap(1, 2);
-    }
-    inverted_hull.normals.iter_mut().for_each(|n| *n = -*n);
-    let found = baked(&[body, inverted_hull]);
+    let found = baked(&[body, cube]);
     assert!(found[0].front.iter().all(|v| v.direct.x < 0.05), "{:?}", found[0].front[0]);
+}
+
+#[test]
+fn the_inner_wall_of_a_cup_is_lit_although_it_has_the_shape_of_an_inverted_hull() {
+    let inner = turned_inside_out(open_cube(0.36, 0.6));
+    let found = baked(&[open_cube(0.4, 0.6), inner.clone()]);
+    let bottom = light_at(&inner, &found[1], Vec3::new(0.05, 0.02, -0.36), false);
+    assert!(bottom.direct.x > 0.05 && bottom.indirect.x > 0.1, "{bottom:?}");
+    // The outline of a body is no lining, even if both are inside another body.
+    let (outline, room) = (turned_inside_out(joined(&SIDES_OF_CUBE, 0.2, 0.0)), joined(&SIDES_OF_CUBE, 0.9, 0.5));
+    let body = square(0.1, 0.19, 0.5);
+    let mut lamp = square(0.1, 0.5, 0.0);
+    lamp.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
+    lamp.normals.fill(Vec3::NEG_Z);
+    lamp.emission = vec![Vec3::splat(100.0); 4];
+    let found = baked(&[joined(&SIDES_OF_CUBE, 0.18, 0.5), outline, room, body.clone(), lamp]);
+    assert!(light_at(&body, &found[3], Vec3::new(0.01, 0.0, 0.19), false).indirect.x > 1.0, "light passes the outline");
+}
+
+#[test]
+fn many_long_triangles_leave_lattices_for_the_largest() {
+    // A thousand rods, whose triangles are too small for lattices, are far from a floor with the shadow of a table.
+    let mut rods = square(0.17, 0.0, 0.5);
+    let one = rods.clone();
+    for k in 1..4000 {
+        let shift = Vec3::new(5.0 + 0.2 * f32::from(k % 60_u16), 0.2 * f32::from(k / 60), 0.0);
+        rods.indices.extend(one.indices.iter().map(|i| i + 4 * u32::from(k)));
+        rods.positions.extend(one.positions.iter().map(|p| *p + shift));
+        rods.normals.extend(&one.normals);
+        rods.albedo.extend(&one.albedo);
+    }
+    rods.receives_light = true;
+    let (floor, table) = (square(2.0, -0.5, 0.5), square(0.8, -0.25, 0.5));
+    let alone = bake(&[floor.clone(), table.clone()], &white(), &[], &[], &BakeOptions::default()).surfaces;
+    let found = bake(&[floor, table, rods], &white(), &[], &[], &BakeOptions::default()).surfaces;
+    assert!(alone[0].positions.len() > 100, "{}", alone[0].positions.len());
+    assert!(found[0].positions.len() > 25, "{}", found[0].positions.len());
+}
+
+#[test]
+fn an_emissive_surface_gives_the_light_of_its_texture() {
+    // A wide ceiling whose texture shines in the middle third of its columns.
+    let floor = square(0.2, 0.0, 0.0);
+    let mut ceiling = square(40.0, 0.1, 0.0);
+    ceiling.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
+    ceiling.normals.fill(Vec3::NEG_Z);
+    ceiling.emission = vec![Vec3::splat(2.0); 4];
+    let texels = (0..128).map(|x| if x % 4 == 1 { [1.0, 0.5, 0.0, 1.0] } else { [0.0, 0.0, 0.0, 1.0] }).collect();
+    let uvs = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y].map(|uv| uv * 100.0).to_vec();
+    let image = Arc::new(BakeImage { width: 128, height: 1, texels });
+    ceiling.emission_texture = Some(BakeTexture { uvs, image, wrap: [Wrap::Repeat; 2], is_masked: false });
+    let found = baked(&[floor, ceiling]);
+    // The irradiance below a ceiling without end is π times its mean radiance, which is a quarter of 2.
+    let light = found[0].front.iter().map(|v| v.indirect).sum::<Vec3>() / 4.0 / std::f32::consts::PI;
+    assert!((light - Vec3::new(0.5, 0.25, 0.0)).abs().max_element() < 0.12, "{light}");
+}
+
+#[test]
+fn a_lamp_behind_a_dim_shade_gives_light() {
+    let floor = square(0.2, 0.0, 0.0);
+    let facing_down = |z: f32| {
+        let mut mesh = square(40.0, z, 0.0);
+        mesh.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
+        mesh.normals.fill(Vec3::NEG_Z);
+        mesh
+    };
+    for transparency in [0.3, 0.7] {
+        let shade = BakeMesh { transparency: vec![transparency; 4], ..facing_down(0.1) };
+        let lamp = BakeMesh { emission: vec![Vec3::splat(10.0); 4], ..facing_down(0.2) };
+        let found = baked(&[floor.clone(), shade, lamp]);
+        let light = found[0].front[0].indirect.x / std::f32::consts::PI;
+        assert!((light - 10.0 * transparency).abs() < 0.5, "{transparency}: {light}");
+    }
+}
+
+#[test]
+fn a_surface_that_lies_on_another_one_receives_reflected_light() {
+    let floor = square(1.0, 0.0, 0.5);
+    let label = BakeMesh { occludes: false, ..square(0.2, 0.002, 0.5) };
+    let mut wall = quad([(-0.5, 0.0), (0.5, 0.0), (0.5, 1.0), (-0.5, 1.0)].map(|(x, z)| Vec3::new(x, 0.3, z)), 0.9);
+    wall.double_sided = true;
+    let found = baked(&[floor.clone(), label.clone(), wall]);
+    let point = Vec3::new(0.02, 0.03, 0.0);
+    let (below, on_top) = (
+        light_at(&floor, &found[0], point, false),
+        light_at(&label, &found[1], point + Vec3::new(0.0, 0.0, 0.002), false),
+    );
+    assert!(below.indirect.x > 0.1 && (on_top.indirect.x / below.indirect.x - 1.0).abs() < 0.2, "{on_top:?} {below:?}");
+    assert!((on_top.direct.x / below.direct.x - 1.0).abs() < 0.1, "{on_top:?} {below:?}");
 }
 
 #[test]

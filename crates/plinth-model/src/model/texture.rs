@@ -54,6 +54,31 @@ pub enum Wrap {
     Clamp,
 }
 
+impl Wrap {
+    /// Returns the index of the texel at the texture coordinate `x` along an axis with `size` texels.
+    #[inline]
+    pub fn texel(self, x: f32, size: usize) -> usize {
+        let inside = match self {
+            Self::Repeat => repeated(x),
+            Self::Mirror => 1.0 - (x.rem_euclid(2.0) - 1.0).abs(),
+            Self::Clamp => x.clamp(0.0, 1.0),
+        };
+        ((inside * size as f32) as usize).min(size.max(1) - 1)
+    }
+}
+
+/// Returns `x.rem_euclid(1.0)`, but without a slow division.
+fn repeated(x: f32) -> f32 {
+    // From 2^23 on, every `f32` is a whole number and may not fit into an `i32`.
+    if x.abs() < 8_388_608.0 {
+        let whole = x as i32 as f32;
+        let rest = x - whole;
+        if rest < 0.0 { rest + 1.0 } else { rest }
+    } else {
+        x.rem_euclid(1.0)
+    }
+}
+
 /// A decoded image: R, G, B, A bytes as stored in the file, without applying a transfer function. Row 0 is at the top.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Image {
@@ -72,5 +97,29 @@ pub struct Image {
 impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Image").field("width", &self.width).field("height", &self.height).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_coordinates_are_those_of_the_euclidean_remainder() {
+        let steps = (0..4000).map(|i| (i as f32 - 2000.0) * 0.037);
+        let special =
+            [0.0, -0.0, 1.0, -1.0, -1e-9, 1e-9, 0.999_999_94, -0.999_999_94, 8_388_607.5, -8_388_607.5, 1e9, -1e30];
+        for x in steps.chain(special) {
+            assert!((repeated(x) - x.rem_euclid(1.0)).abs() <= 0.0, "{x}");
+        }
+        assert!(repeated(f32::NAN).is_nan() && repeated(f32::INFINITY).is_nan());
+    }
+
+    #[test]
+    fn coordinates_outside_of_a_texture_are_wrapped() {
+        let texels = |wrap: Wrap| [-0.25, 0.0, 0.35, 0.85, 1.0, 1.35, 2.35].map(|x| wrap.texel(x, 10));
+        assert_eq!(texels(Wrap::Repeat), [7, 0, 3, 8, 0, 3, 3]);
+        assert_eq!(texels(Wrap::Mirror), [2, 0, 3, 8, 9, 6, 3]);
+        assert_eq!(texels(Wrap::Clamp), [0, 0, 3, 8, 9, 9, 9]);
     }
 }

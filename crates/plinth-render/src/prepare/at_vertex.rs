@@ -1,6 +1,5 @@
 //! Computes the values of materials at vertices. The bake and the simplification use these values.
 
-use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
 use crate::upload::texture::linear_from_byte;
@@ -9,25 +8,19 @@ use crate::upload::texture::linear_from_byte;
 fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [u8; 4] {
     let white = [255; 4];
     let Some(reference) = reference else { return white };
-    let Some(image) = model.textures.get(reference.texture).and_then(|t| model.images.get(t.image)) else {
-        return white;
-    };
+    let Some(texture) = model.textures.get(reference.texture) else { return white };
+    let Some(image) = model.images.get(texture.image) else { return white };
     let Some(uv) = primitive.uvs.get(reference.uv_set).and_then(|set| set.get(v)) else { return white };
     let [s, t] = reference.transformed(*uv);
-    let wrap = |x: f32, size: u32| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) as usize - 1);
-    let at = (wrap(t, image.height) * image.width as usize + wrap(s, image.width)) * 4;
+    let column = texture.sampler.wrap_u.texel(s, image.width as usize);
+    let row = texture.sampler.wrap_v.texel(t, image.height as usize);
+    let at = (row * image.width as usize + column) * 4;
     image.pixels.get(at..).and_then(|rest| rest.first_chunk::<4>()).copied().unwrap_or(white)
 }
 
 /// Converts a byte to 0..=1.
 fn share(byte: u8) -> f32 {
     f32::from(byte) / 255.0
-}
-
-/// Returns the linear colour of an sRGB texture at a vertex.
-pub(super) fn texel_rgb(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
-    let [r, g, b, _] = texel(model, reference, primitive, v);
-    Vec3::from([r, g, b].map(linear_from_byte))
 }
 
 /// Returns the red channel of a linear texture at a vertex, from 0 to 1.

@@ -1,14 +1,15 @@
 //! Converts the model to the input of the bake: meshes with material values at the vertices, and small images.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 use plinth_bake::{BakeImage, BakeMesh, BakeTexture};
-use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
+use plinth_model::{AlphaMode, Image, Material, Model, Primitive, TextureRef, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
-use super::at_vertex::{base_color, metallic_roughness, texel_red, texel_rgb};
+use super::at_vertex::{base_color, metallic_roughness, texel_red};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
 use crate::upload::texture::linear_from_byte;
@@ -16,12 +17,44 @@ use crate::upload::texture::linear_from_byte;
 /// Reflectance of dielectrics at normal incidence (glTF 2.0, appendix B.3.4).
 const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 
+/// Converts posed primitives to meshes for the bake. `indices` contains the triangles of each primitive. Primitives that
+/// need the same image share it.
+pub(super) fn bake_meshes(scene: &Scene, posed: &[PosedPrimitive], indices: &[Vec<u32>]) -> Vec<BakeMesh> {
+    let primitives = || posed.par_iter().zip(indices);
+    let needed: Vec<Textures<ReducedImage>> =
+        primitives().map(|(one, indices)| ReducedImage::needed(scene, one, indices)).collect();
+    let distinct: BTreeSet<ReducedImage> =
+        needed.iter().flat_map(|of| [of.base_color, of.emission]).flatten().collect();
+    let images: BTreeMap<ReducedImage, Arc<BakeImage>> = distinct
+        .into_par_iter()
+        .filter_map(|wanted| Some((wanted, Arc::new(wanted.texels_of(scene.model.images.get(wanted.image)?)))))
+        .collect();
+    primitives()
+        .zip(&needed)
+        .map(|((one, indices), needed)| {
+            let image = |wanted: Option<ReducedImage>| wanted.and_then(|wanted| images.get(&wanted).cloned());
+            let images = Textures { base_color: image(needed.base_color), emission: image(needed.emission) };
+            bake_mesh(scene, one, indices, images)
+        })
+        .collect()
+}
+
+/// What the bake needs for each texture of a primitive. `None` if it does not need the texture.
+#[derive(Debug)]
+struct Textures<T> {
+    base_color: Option<T>,
+    emission: Option<T>,
+}
+
+/// Returns the primitive of a mesh that takes part in the bake.
+fn baked_primitive<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Option<&'a Primitive> {
+    let primitive = primitive_of(scene, posed)?;
+    (primitive.topology == Topology::Triangles && !posed.normals.is_empty()).then_some(primitive)
+}
+
 /// Converts a posed primitive to a mesh for the bake.
-pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
-    let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
-    if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
-        return BakeMesh::default();
-    }
+fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Textures<Arc<BakeImage>>) -> BakeMesh {
+    let Some(primitive) = baked_primitive(scene, posed) else { return BakeMesh::default() };
     let material = &scene.model.materials[primitive.material];
     let count = posed.positions.len();
     let colors: Vec<[f32; 4]> = (0..count).map(|v| base_color(&scene.model, material, primitive, v)).collect();
@@ -29,18 +62,13 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     // Metalness and roughness of each vertex.
     let metal_rough: Vec<(f32, f32)> =
         (0..count).map(|v| metallic_roughness(&scene.model, material, primitive, v)).collect();
-    let emissive = Vec3::from(material.emissive);
-    let emission = if emissive == Vec3::ZERO {
-        Vec::new()
-    } else {
-        (0..count).map(|v| emissive * texel_rgb(&scene.model, material.emissive_texture, primitive, v)).collect()
-    };
+    let emission = if emits_light(material) { vec![Vec3::from(material.emissive); count] } else { Vec::new() };
     let transmission = |v: usize| {
         let share = material.transmission.map_or(0.0, |t| t.factor * texel_red(&scene.model, t.texture, primitive, v));
         share * (1.0 - material.metallic)
     };
     let transmits = material.transmission.is_some_and(|t| t.factor > 0.0) && material.metallic < 1.0;
-    let texture = bake_texture(&scene.model, material, primitive, &posed.positions, indices);
+    let texture = bake_texture(&scene.model, primitive, material.base_color_texture, images.base_color);
     // If there is a texture, each vertex has only the factor by which the texture is multiplied.
     let plain = |v: usize| {
         let [r, g, b, a] = material.base_color;
@@ -75,10 +103,30 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
         emission,
         transparency,
         texture,
+        emission_texture: bake_texture(&scene.model, primitive, material.emissive_texture, images.emission),
         double_sided: material.double_sided,
         occludes: !material.overlay,
         receives_light: !material.unlit,
+        is_shadow_catcher: false,
     }
+}
+
+/// Returns a texture of a primitive. Returns `None` if the primitive lacks its texture coordinates.
+fn bake_texture(
+    model: &Model,
+    primitive: &Primitive,
+    reference: Option<TextureRef>,
+    image: Option<Arc<BakeImage>>,
+) -> Option<BakeTexture> {
+    let (reference, image) = (reference?, image?);
+    let sampler = model.textures.get(reference.texture)?.sampler;
+    let uvs = primitive.uvs.get(reference.uv_set)?;
+    Some(BakeTexture {
+        uvs: uvs.iter().map(|uv| Vec2::from(reference.transformed(*uv))).collect(),
+        image,
+        wrap: [sampler.wrap_u, sampler.wrap_v],
+        is_masked: matches!(model.materials[primitive.material].alpha_mode, AlphaMode::Mask { .. }),
+    })
 }
 
 /// Length in world units. A longer edge may cross parts of a texture that the values at the two ends of the edge do not
@@ -87,68 +135,107 @@ const TEXTURED_EDGE: f32 = 0.1;
 /// Number of texels along the longer side of an image for the bake.
 const RAY_IMAGE_SIDE: u32 = 128;
 
-/// Returns the base colour texture of a primitive. Returns `None` if the values at the vertices suffice.
-fn bake_texture(
-    model: &Model,
-    material: &Material,
-    primitive: &Primitive,
-    positions: &[Vec3],
-    indices: &[u32],
-) -> Option<BakeTexture> {
-    let reference = material.base_color_texture?;
-    let has_holes = material.alpha_mode != AlphaMode::Opaque;
-    let is_large = || {
-        indices.as_chunks::<3>().0.iter().any(|[a, b, c]| {
-            let [a, b, c] = [a, b, c].map(|i| positions[*i as usize]);
-            a.distance(b).max(b.distance(c)).max(c.distance(a)) > TEXTURED_EDGE
-        })
-    };
-    // The values at the corners of small triangles represent their colour, but not their holes: the corners of cards with
-    // hair or leaves are hardly ever opaque.
-    if !has_holes && !is_large() {
-        return None;
-    }
-    let image = model.images.get(model.textures.get(reference.texture)?.image)?;
-    let uvs = primitive.uvs.get(reference.uv_set)?;
-    let opacity = |alpha: u8| match material.alpha_mode {
-        AlphaMode::Opaque => 1.0,
-        // The alpha of the vertices is ignored, because it is nearly always 1.
-        AlphaMode::Mask { cutoff } => f32::from(u8::from(f32::from(alpha) / 255.0 * material.base_color[3] >= cutoff)),
-        AlphaMode::Blend => f32::from(alpha) / 255.0,
-    };
-    Some(BakeTexture {
-        uvs: uvs.iter().map(|uv| Vec2::from(reference.transformed(*uv))).collect(),
-        image: Arc::new(reduced_image(image, opacity)),
-        is_masked: matches!(material.alpha_mode, AlphaMode::Mask { .. }),
-    })
+/// Returns whether a material emits light. The emission of unlit materials is ignored.
+fn emits_light(material: &Material) -> bool {
+    Vec3::from(material.emissive) != Vec3::ZERO && !material.unlit
 }
 
-/// Reduces an image to at most `RAY_IMAGE_SIDE` linear texels per side by averaging the colours and the opacities of
-/// texels. `opacity` returns the opacity of a texel, given its alpha.
-fn reduced_image(image: &plinth_model::Image, opacity: impl Fn(u8) -> f32 + Sync) -> BakeImage {
-    let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
-    let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
-    let texels = (0..width * height)
-        .into_par_iter()
-        .map(|i| {
-            let (x0, y0) = (i % width * step, i / width * step);
-            let (mut sum, mut count) = ([0.0_f32; 4], 0.0);
-            for y in y0..(y0 + step).min(image.height) {
-                for x in x0..(x0 + step).min(image.width) {
-                    let at = (y as usize * image.width as usize + x as usize) * 4;
-                    if let Some([r, g, b, a]) = image.pixels.get(at..at + 4).and_then(|p| p.first_chunk::<4>()) {
-                        for (sum, c) in sum.iter_mut().zip([*r, *g, *b]) {
-                            *sum += linear_from_byte(c);
+/// Identifies an image for the bake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ReducedImage {
+    /// Index of the image in the model.
+    image: usize,
+    opacity: TexelOpacity,
+}
+
+/// How the opacity of a texel depends on its alpha.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TexelOpacity {
+    Opaque,
+    /// The texel is opaque if its alpha, multiplied by `factor`, is at least `cutoff`. Both are the bits of an `f32`.
+    Masked {
+        factor: u32,
+        cutoff: u32,
+    },
+    Blended,
+}
+
+impl TexelOpacity {
+    fn of_material(material: &Material) -> Self {
+        match material.alpha_mode {
+            AlphaMode::Opaque => Self::Opaque,
+            // The alpha of the vertices is ignored, because it is nearly always 1.
+            AlphaMode::Mask { cutoff } => {
+                Self::Masked { factor: material.base_color[3].to_bits(), cutoff: cutoff.to_bits() }
+            }
+            AlphaMode::Blend => Self::Blended,
+        }
+    }
+
+    fn of_alpha(self, alpha: u8) -> f32 {
+        let alpha = f32::from(alpha) / 255.0;
+        match self {
+            Self::Opaque => 1.0,
+            Self::Masked { factor, cutoff } => {
+                f32::from(u8::from(alpha * f32::from_bits(factor) >= f32::from_bits(cutoff)))
+            }
+            Self::Blended => alpha,
+        }
+    }
+}
+
+impl ReducedImage {
+    /// Returns the images that the bake needs for a primitive. It does not need those for which the values at the vertices
+    /// suffice.
+    fn needed(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> Textures<Self> {
+        let none = Textures { base_color: None, emission: None };
+        let Some(primitive) = baked_primitive(scene, posed) else { return none };
+        let material = &scene.model.materials[primitive.material];
+        let image = |reference: Option<TextureRef>| Some(scene.model.textures.get(reference?.texture)?.image);
+        let has_holes = material.alpha_mode != AlphaMode::Opaque;
+        let is_large = || {
+            indices.as_chunks::<3>().0.iter().any(|triangle| {
+                let [a, b, c] = triangle.map(|i| posed.positions[i as usize]);
+                a.distance(b).max(b.distance(c)).max(c.distance(a)) > TEXTURED_EDGE
+            })
+        };
+        // The values at the corners of small triangles represent their colour, but not their holes: the corners of cards
+        // with hair or leaves are hardly ever opaque. Lamps, too, are often between the vertices.
+        let base_color = image(material.base_color_texture).filter(|_image| has_holes || is_large());
+        let emission = image(material.emissive_texture).filter(|_image| emits_light(material));
+        let (of_base_color, of_emission) = (TexelOpacity::of_material(material), TexelOpacity::Opaque);
+        Textures {
+            base_color: base_color.map(|image| Self { image, opacity: of_base_color }),
+            emission: emission.map(|image| Self { image, opacity: of_emission }),
+        }
+    }
+
+    /// Reduces an image to at most `RAY_IMAGE_SIDE` linear texels per side by averaging the opacities and the colours of
+    /// texels. Colours are weighted by opacity, because invisible texels may have any colour.
+    fn texels_of(self, image: &Image) -> BakeImage {
+        let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
+        let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
+        let texels = (0..width * height)
+            .into_par_iter()
+            .map(|i| {
+                let span = |i: u32, count: u32, size: u32| i * size / count..(i + 1) * size / count;
+                let (mut visible, mut all) = (Vec4::ZERO, Vec4::ZERO);
+                for y in span(i / width, height, image.height) {
+                    for x in span(i % width, width, image.width) {
+                        let at = (y as usize * image.width as usize + x as usize) * 4;
+                        if let Some([r, g, b, a]) = image.pixels.get(at..at + 4).and_then(|p| p.first_chunk::<4>()) {
+                            let color = Vec3::from([*r, *g, *b].map(linear_from_byte)).extend(1.0);
+                            visible += color * self.opacity.of_alpha(*a);
+                            all += color;
                         }
-                        sum[3] += opacity(*a);
-                        count += 1.0;
                     }
                 }
-            }
-            sum.map(|s| s / f32::max(count, 1.0))
-        })
-        .collect();
-    BakeImage { width: width as usize, height: height as usize, texels }
+                let color = if visible.w > 0.0 { visible / visible.w } else { all / all.w.max(1.0) };
+                color.truncate().extend(visible.w / all.w.max(1.0)).to_array()
+            })
+            .collect();
+        BakeImage { width: width as usize, height: height as usize, texels }
+    }
 }
 
 /// Returns the floor as a grid of vertices that receives light but does not block it.
@@ -170,15 +257,15 @@ pub(super) fn floor_grid(area: FloorArea) -> BakeMesh {
         normals: vec![Vec3::Y; count],
         indices,
         albedo: vec![Vec3::ZERO; count],
-        occludes: false,
         receives_light: true,
+        is_shadow_catcher: true,
         ..BakeMesh::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use plinth_model::{Image, Mesh, Node, Sampler, Texture, TextureRef, Transmission};
+    use plinth_model::{Mesh, Node, Sampler, Texture, Transmission, Wrap};
     use plinth_scene::build_scene;
     use plinth_spec::RenderSettings;
 
@@ -207,7 +294,7 @@ mod tests {
         };
         let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
         let posed = scene.pose(None);
-        bake_mesh(&scene, &posed[0], &[0, 1, 2, 0, 2, 3])
+        bake_meshes(&scene, &posed, &[vec![0, 1, 2, 0, 2, 3]]).remove(0)
     }
 
     const TEXTURE: Option<TextureRef> = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
@@ -224,6 +311,86 @@ mod tests {
         assert!(texels(small_square(leaf(0.5), 2, 255)).iter().all(|texel| (texel[3] - 0.5).abs() < 1e-6));
         assert!(texels(small_square(leaf(0.6), 2, 128)).iter().all(|texel| texel[3] == 0.0));
         assert!(texels(small_square(leaf(0.4), 2, 128)).iter().all(|texel| (texel[3] - 0.5).abs() < 1e-6));
+    }
+
+    #[test]
+    fn cards_share_an_image_if_the_opacity_of_its_texels_is_the_same() {
+        let card = |material: usize| Primitive {
+            positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            normals: vec![[0.0, 0.0, 1.0]; 3],
+            uvs: vec![vec![[0.0; 2]; 3]],
+            indices: vec![0, 1, 2],
+            material,
+            ..Primitive::default()
+        };
+        let leaf = |alpha_mode: AlphaMode, opacity: f32| Material {
+            base_color: [1.0, 1.0, 1.0, opacity],
+            base_color_texture: TEXTURE,
+            alpha_mode,
+            ..Material::default()
+        };
+        let mask = |cutoff: f32| AlphaMode::Mask { cutoff };
+        // The first two materials have the same image with the same opacity.
+        let materials = [
+            leaf(mask(0.5), 1.0),
+            Material { perceptual_roughness: 0.2, ..leaf(mask(0.5), 1.0) },
+            leaf(mask(0.6), 1.0),
+            leaf(mask(0.5), 0.9),
+            leaf(AlphaMode::Blend, 1.0),
+            leaf(AlphaMode::Opaque, 1.0),
+        ];
+        let parts = 0..materials.len();
+        let node = Node { mesh: Some(0), ..Node::default() };
+        let model = Model {
+            nodes: vec![node.clone(), node],
+            meshes: vec![Mesh { primitives: parts.map(card).collect(), ..Mesh::default() }],
+            materials: materials.to_vec(),
+            textures: vec![Texture { image: 0, sampler: Sampler::default() }],
+            images: vec![Image { width: 2, height: 2, pixels: vec![140; 16], ..Image::default() }.into()],
+            ..Model::default()
+        };
+        let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        let posed = scene.pose(None);
+        let meshes = bake_meshes(&scene, &posed, &vec![vec![0, 1, 2]; posed.len()]);
+        let images: Vec<_> = meshes.iter().map(|mesh| &mesh.texture.as_ref().unwrap().image).collect();
+        assert_eq!(images.len(), 12);
+        let is_shared = |a: usize, b: usize| Arc::ptr_eq(images[a], images[b]);
+        assert!((0..6).all(|i| is_shared(i, i + 6)), "between nodes");
+        assert!(is_shared(0, 1), "between materials");
+        let distinct: BTreeSet<_> = images.iter().map(|image| Arc::as_ptr(image)).collect();
+        assert_eq!(distinct.len(), 5);
+    }
+
+    #[test]
+    fn invisible_texels_have_no_part_in_the_colour() {
+        // Half of the texels are black and invisible.
+        for alpha_mode in [AlphaMode::Blend, AlphaMode::Mask { cutoff: 0.5 }] {
+            let leaf = Material { base_color_texture: TEXTURE, alpha_mode, ..Material::default() };
+            let texture = small_square(leaf, 2, 255).texture.unwrap();
+            let error = |texel: &[f32; 4]| (Vec4::from(*texel) - Vec4::new(1.0, 1.0, 1.0, 0.5)).abs().max_element();
+            assert!(texture.image.texels.iter().all(|texel| error(texel) < 1e-6), "{:?}", texture.image.texels);
+        }
+    }
+
+    #[test]
+    fn all_rows_of_an_image_are_read() {
+        let pixels = (0..129 * 67_u32).flat_map(|i| [if i / 129 == 66 { 255 } else { 0 }, 0, 0, 255]).collect();
+        let image = Image { width: 129, height: 67, pixels, ..Image::default() };
+        let reduced = ReducedImage { image: 0, opacity: TexelOpacity::Opaque }.texels_of(&image);
+        assert_eq!((reduced.width, reduced.height), (64, 33));
+        assert!(reduced.texels[32 * 64..].iter().all(|texel| texel[0] > 0.3), "{:?}", reduced.texels.last());
+    }
+
+    #[test]
+    fn lamps_between_the_vertices_emit_light() {
+        let lamp = || Material { emissive: [4.0, 2.0, 1.0], emissive_texture: TEXTURE, ..Material::default() };
+        let mesh = small_square(lamp(), 2, 255);
+        assert_eq!(mesh.emission, [Vec3::new(4.0, 2.0, 1.0); 5]);
+        let texture = mesh.emission_texture.unwrap();
+        assert!(texture.image.texels.iter().all(|texel| (texel[0] - 0.5).abs() < 1e-6), "{:?}", texture.image.texels);
+        assert_eq!(texture.wrap, [Wrap::Repeat; 2]);
+        let unlit = small_square(Material { unlit: true, ..lamp() }, 2, 255);
+        assert!(unlit.emission.is_empty() && unlit.emission_texture.is_none());
     }
 
     #[test]

@@ -4,13 +4,11 @@ use std::f32::consts::PI;
 use std::sync::Arc;
 
 use glam::Vec3;
-use plinth_bake::{
-    BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, MeshGeometry, Sun, bake_light, extract_sun,
-};
+use plinth_bake::{BakeLight, BakeOptions, BakedMesh, LitSurface, MeshGeometry, Sun, bake_light, extract_sun};
 use plinth_scene::{EnvironmentMap, LightDetail, PointLikeLight, Scene};
 use rayon::prelude::*;
 
-use super::bake_input::{bake_mesh, floor_grid};
+use super::bake_input::{bake_meshes, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
 use super::simplify::drawn_indices;
 use super::{EnvironmentLight, KnownTriangles, ModelLight, PrepareInputs, SurfaceLight};
@@ -68,8 +66,7 @@ fn gathered(
     options: BakeOptions,
 ) -> (SurfaceLight, Vec<LitSurface>, Arc<MeshGeometry>) {
     let scene = inputs.scene;
-    let meshes = inputs.posed.par_iter().zip(indices).map(|(one, indices)| bake_mesh(scene, one, indices));
-    let mut meshes: Vec<BakeMesh> = meshes.collect();
+    let mut meshes = bake_meshes(scene, inputs.posed, indices);
     meshes.extend(inputs.floor.map(floor_grid));
     let lights = bake_lights(scene, sky.sun.as_ref());
     let geometry = geometry.unwrap_or_else(|| Arc::new(MeshGeometry::new(&meshes, &options)));

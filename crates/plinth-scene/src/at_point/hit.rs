@@ -143,14 +143,7 @@ impl Hit {
 
 /// Returns the alpha of the nearest texel.
 fn alpha_texel(image: &Image, uv: Vec2, wrap: (Wrap, Wrap)) -> Option<f32> {
-    let at = |x: f32, size: u32, wrap: Wrap| {
-        let inside = match wrap {
-            Wrap::Repeat => x.rem_euclid(1.0),
-            Wrap::Mirror => 1.0 - (x.rem_euclid(2.0) - 1.0).abs(),
-            Wrap::Clamp => x.clamp(0.0, 1.0),
-        };
-        ((inside * size as f32) as usize).min(size.max(1) as usize - 1)
-    };
-    let index = at(uv.y, image.height, wrap.1) * image.width as usize + at(uv.x, image.width, wrap.0);
+    let (column, row) = (wrap.0.texel(uv.x, image.width as usize), wrap.1.texel(uv.y, image.height as usize));
+    let index = row * image.width as usize + column;
     image.pixels.get(4 * index + 3).map(|alpha| f32::from(*alpha) / 255.0)
 }
