@@ -7,6 +7,7 @@ use plinth_frame::Region;
 use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
+use crate::back_to_front::{SeenDecal, TransparentBatch, back_to_front};
 use crate::gpu::Gpu;
 use crate::pass::shading::ShadingOrder;
 use crate::pass::shadow_draws::ShadowDraws;
@@ -41,6 +42,9 @@ pub(crate) struct GpuScene {
     /// One 32-bit word per triangle for the visibility buffer. When a batch moves, the words of its triangles are
     /// updated.
     pub(crate) triangles: wgpu::Buffer,
+    /// For each decal, the transmissive and blended batches of its surface; see
+    /// [`crate::back_to_front::surfaces_of_decals`].
+    surfaces_of_decals: Vec<Option<Vec<usize>>>,
     /// The indices of the batches, in the order in which they are drawn.
     order: Vec<usize>,
     /// Scale of the model in the current frame: the point that does not move, and the factor.
@@ -50,6 +54,7 @@ pub(crate) struct GpuScene {
 impl GpuScene {
     pub(crate) fn new(
         (materials, pools, batches): (Vec<MaterialOnGpu>, Vec<Pool>, Vec<Batch>),
+        surfaces_of_decals: Vec<Option<Vec<usize>>>,
         pipelines: Pipelines,
         (key_map, sun_map, kept_shadows): (ShadowMap, ShadowMap, KeptShadows),
         sprite_reach: u32,
@@ -69,6 +74,7 @@ impl GpuScene {
             kept_shadows,
             sprite_reach,
             triangles,
+            surfaces_of_decals,
             order,
             grow,
         }
@@ -124,38 +130,26 @@ impl GpuScene {
 
     /// Determines the order in which batches are drawn: first opaque batches by index, then transmissive and blended
     /// batches from back to front. The triangles of transmissive and blended batches are also sorted from back to
-    /// front. Decals that lie on each other keep their order, because they have the same depth.
+    /// front.
     fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
         let forward = -shot.camera.view_from_world.row(2).truncate();
-        let mut transparent: Vec<(f32, usize)> = Vec::new();
+        let (origin, factor) = self.grow;
+        // The vertices are stored at the full size of the model, so the camera is moved instead.
+        let camera = origin + (shot.camera.position - origin) / factor;
+        let mut transparent = Vec::new();
         let mut order: Vec<usize> = Vec::new();
-        for (i, batch) in self.batches.iter_mut().enumerate() {
-            if batch.transparency.is_some() {
-                batch.sort(gpu, &self.pools[batch.pool], forward);
-                transparent.push((batch.mean_depth(forward), i));
-            } else {
-                order.push(i);
+        for (index, batch) in self.batches.iter_mut().enumerate() {
+            if batch.transparency.is_none() {
+                order.push(index);
+                continue;
             }
+            batch.sort(gpu, &self.pools[batch.pool], forward);
+            let decal = self.surfaces_of_decals[index]
+                .as_deref()
+                .map(|surface| SeenDecal { surface, faces_camera: surface.is_empty() || batch.faces(camera) });
+            transparent.push(TransparentBatch { index, depth: batch.mean_depth(forward), bounds: batch.bounds, decal });
         }
-        transparent.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut transparent: Vec<usize> = transparent.into_iter().map(|(_, i)| i).collect();
-        let touches = |a: usize, b: usize| {
-            let ((a_min, a_max), (b_min, b_max)) = (self.batches[a].bounds, self.batches[b].bounds);
-            a_min.cmple(b_max).all() && b_min.cmple(a_max).all()
-        };
-        let decals: Vec<usize> = (0..self.batches.len())
-            .filter(|i| transparent.contains(i) && self.materials[self.batches[*i].material].overlay)
-            .collect();
-        for (place, decal) in decals.iter().enumerate() {
-            let below = |i: &usize| decals[..place].contains(i) && touches(*i, *decal);
-            let own = transparent.iter().position(|i| i == decal);
-            if let (Some(own), Some(last)) = (own, transparent.iter().rposition(below))
-                && own < last
-            {
-                transparent[own..=last].rotate_left(1);
-            }
-        }
-        order.extend(transparent);
+        order.extend(back_to_front(transparent));
         self.order = order;
     }
 

@@ -9,6 +9,7 @@
     reason = "counts of vertices, texels and bytes are checked against the device's limits, which fit 32 bits"
 )]
 
+mod back_to_front;
 mod bindings;
 mod cache;
 mod delivery;

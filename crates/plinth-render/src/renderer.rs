@@ -6,6 +6,7 @@ use plinth_frame::{Backdrop, PixelFormat, Region};
 use plinth_scene::{Background, Scene, Shot};
 
 use crate::RenderError;
+use crate::back_to_front::surfaces_of_decals;
 use crate::cache::Cache;
 use crate::first_shadows::{ShadowState, draw_first_shadows, shadow_state};
 use crate::frame_group::{LightMaps, frame_group};
@@ -220,8 +221,10 @@ impl<'g> Renderer<'g> {
         let (floor, background, view, post, composite, reflection) = passes?;
         gpu.check()?;
         let pipelines = pipelines?;
+        let decals = surfaces_of_decals(scene, inputs.posed, model);
         let model = (materials, pools, batches);
-        let gpu_scene = GpuScene::new(model, pipelines, (key_map, sun_map, kept_shadows), sprite_reach, triangles);
+        let shadows = (key_map, sun_map, kept_shadows);
+        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles);
         // A moving model is drawn by only one renderer. Therefore its light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {

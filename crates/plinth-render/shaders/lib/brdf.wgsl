@@ -41,11 +41,12 @@ fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
     return f0 + (vec3(f90) - f0) * pow5(clamp(1.0 - v_dot_h, 0.0, 1.0));
 }
 
-// Returns the reflectance at normal incidence with which Schlick's approximation gives `reflectance` at this angle: the
-// inverse of `f_schlick`. Where the approximation gives more for any value, returns 0.
-fn f0_from_schlick(reflectance: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
+// Returns the reflectance at normal incidence with which Schlick's approximation gives `reflectance` at this angle, if all
+// light is reflected at grazing incidence: the inverse of `f_schlick` with an `f90` of 1. Where the approximation gives
+// more or less for any value from 0 to 1, returns the nearest value.
+fn f0_from_schlick(reflectance: vec3<f32>, v_dot_h: f32) -> vec3<f32> {
     let share = min(pow5(clamp(1.0 - v_dot_h, 0.0, 1.0)), 0.9999);
-    return max((reflectance - f90 * share) / (1.0 - share), vec3(0.0));
+    return clamp((reflectance - share) / (1.0 - share), vec3(0.0), vec3(1.0));
 }
 
 // Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with

@@ -17,8 +17,8 @@ struct Surface {
     alpha_roughness: f32,
     metallic: f32,
     base: vec3<f32>,
-    // Reflectances of the dielectric and of the metal at normal incidence, with the effect of a thin film, and the
-    // reflectance of the dielectric at grazing incidence.
+    // Reflectances of the dielectric and of the metal at normal incidence, and of the dielectric at grazing incidence,
+    // with the effect of a thin film.
     dielectric_f0: vec3<f32>,
     metal_f0: vec3<f32>,
     dielectric_f90: f32,

@@ -165,8 +165,10 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     let dielectric_film = f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.dielectric_f0);
     let metal_film = f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.metal_f0);
-    s.dielectric_f0 = mix(s.dielectric_f0, f0_from_schlick(dielectric_film, s.dielectric_f90, s.n_dot_v), film);
-    s.metal_f0 = mix(s.metal_f0, f0_from_schlick(metal_film, 1.0, s.n_dot_v), film);
+    s.dielectric_f0 = mix(s.dielectric_f0, f0_from_schlick(dielectric_film, s.n_dot_v), film);
+    s.metal_f0 = mix(s.metal_f0, f0_from_schlick(metal_film, s.n_dot_v), film);
+    // The specular weight is that of the base. At grazing incidence, the film above it reflects all light.
+    s.dielectric_f90 = mix(s.dielectric_f90, 1.0, film);
 #endif
 #ifdef ANISOTROPY
     var direction = material.anisotropy_turn;

@@ -1,6 +1,6 @@
 //! Computations on the CPU before anything is drawn. Triangles are simplified, and light that does not change during a
-//! video is computed. The results depend only on the model, its first pose, the lights and the cameras. Therefore a
-//! [`Cache`] can store the results.
+//! video is computed. The results depend only on the model, its first pose, which parts the clip moves or reshapes, the
+//! lights and the cameras. Therefore a [`Cache`] can store the results.
 
 mod at_vertex;
 mod bake_input;

@@ -113,6 +113,17 @@ impl Batch {
         gpu.write(&pool.indices, 0, bytemuck::cast_slice(&ordered));
     }
 
+    /// Returns whether the front of sorted triangles can be seen from a point. If triangles face different directions,
+    /// the larger part of their area counts.
+    pub(crate) fn faces(&self, point: Vec3) -> bool {
+        let Some(Sortable { indices, positions }) = self.sortable() else { return true };
+        let toward_point = |corners: &[u32; 3]| {
+            let [a, b, c] = corners.map(|i| positions[i as usize]);
+            (b - a).cross(c - a).dot(point - a)
+        };
+        indices.iter().map(toward_point).sum::<f32>() >= 0.0
+    }
+
     /// Returns the mean depth along `forward`. Batches are sorted by this value.
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
         match &self.transparency {

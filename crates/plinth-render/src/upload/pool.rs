@@ -65,6 +65,11 @@ impl Pool {
         gpu_types::Pool { first_triangle: self.first_triangle, surface, sprites }
     }
 
+    /// Returns the index of the first posed primitive in the pool.
+    pub(crate) fn first_primitive(&self) -> Option<usize> {
+        self.pieces.first().map(|piece| piece.posed)
+    }
+
     fn light_source(&self) -> LightSource<'_> {
         LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles }
     }

@@ -112,7 +112,7 @@ pub(crate) fn build(
             draft.add(scene, posed, i, used.kind);
         }
         if let Some(pixel) = inputs.pixel.filter(|_| used.kind == SpriteKind::Points && !is_reshaped) {
-            draft.thin_out(MIN_PIXEL_SPACING * pixel);
+            draft.thin_out(MIN_PIXEL_SPACING * pixel, moving);
         }
         let look = draft.look(used, inputs.short_side);
         for part in draft.split(most / used.kind.vertices() * used.kind.vertices()) {
@@ -197,15 +197,24 @@ impl BatchBuilder {
     }
 
     /// Keeps one point per cell of a grid, if the mean distance between neighbouring points is less than `distance`. The cells
-    /// are so large that the mean distance on a dense surface is then `distance`.
-    fn thin_out(&mut self, distance: f32) {
+    /// are so large that the mean distance on a dense surface is then `distance`. If the points are `moving`, each piece has
+    /// its own grid, because pieces that overlap in the first pose may move apart.
+    fn thin_out(&mut self, distance: f32, moving: bool) {
         let spacing = self.spacing();
         if spacing <= 0.0 || spacing >= distance {
             return;
         }
         let side = distance * CELLS_PER_SQUARE.sqrt();
         let mut taken = HashSet::new();
-        let kept: Vec<bool> = self.pose.iter().map(|vertex| taken.insert(cell(vertex.position, side))).collect();
+        let grid = |chosen: &u32| {
+            if moving { self.pieces.partition_point(|piece| piece.first_vertex <= *chosen as usize) } else { 0 }
+        };
+        let kept: Vec<bool> = self
+            .pose
+            .iter()
+            .zip(&self.chosen)
+            .map(|(vertex, chosen)| taken.insert((grid(chosen), cell(vertex.position, side))))
+            .collect();
         let mut next = kept.iter();
         self.pose.retain(|_| next.next().is_some_and(|kept| *kept));
         let mut next = kept.iter();
@@ -331,7 +340,7 @@ mod tests {
             draft.surface.push(SurfaceVertex::default());
             draft.chosen.push(draft.chosen.len() as u32);
         }
-        draft.thin_out(1e-3);
+        draft.thin_out(1e-3, false);
         let kept = draft.chosen.iter().filter(|i| **i >= 40_000).count();
         assert_eq!(kept, 400);
         assert!((200..600).contains(&(draft.chosen.len() - kept)), "{}", draft.chosen.len());
@@ -347,9 +356,9 @@ mod tests {
             draft.chosen.push(i);
         }
         let before = draft.spacing();
-        draft.thin_out(0.5 * before);
+        draft.thin_out(0.5 * before, false);
         assert_eq!(draft.pose.len(), 40_000);
-        draft.thin_out(2.0 * before);
+        draft.thin_out(2.0 * before, false);
         assert!((9_500..10_500).contains(&draft.pose.len()), "{}", draft.pose.len());
         assert_eq!((draft.pose.len(), draft.pose.len()), (draft.surface.len(), draft.chosen.len()));
         let place = |i: u32| [(i % 200) as f32 / 100.0, (i / 200) as f32 / 100.0, 0.0];
@@ -361,6 +370,30 @@ mod tests {
                 .all(|(v, i)| v.position.map(f32::to_bits) == place(*i).map(f32::to_bits))
         );
         assert!((draft.spacing() / before - 2.0).abs() < 0.3);
+    }
+
+    #[test]
+    fn pieces_that_may_move_apart_do_not_hide_points_of_each_other() {
+        let count = 40_000;
+        let kept_of_pieces = |moving: bool| {
+            let mut draft = BatchBuilder::default();
+            for posed in 0..2 {
+                let first_vertex = draft.chosen.len();
+                draft.pieces.push(VertexRange { posed, first_vertex, vertices: count, first_triangle: 0, batch: 0 });
+                for i in 0..count {
+                    let position = [(i % 200) as f32 * 1e-4, (i / 200) as f32 * 1e-4, 0.0];
+                    draft.pose.push(PoseVertex { position, ..PoseVertex::default() });
+                    draft.surface.push(SurfaceVertex::default());
+                    draft.chosen.push(draft.chosen.len() as u32);
+                }
+            }
+            draft.thin_out(1e-3, moving);
+            let of_first = draft.chosen.iter().filter(|i| (**i as usize) < count).count();
+            [of_first, draft.chosen.len() - of_first]
+        };
+        let [first, second] = kept_of_pieces(true);
+        assert!((200..600).contains(&first) && first == second, "{first} {second}");
+        assert_eq!(kept_of_pieces(false), [first, 0]);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use plinth_frame::{Frame, PixelFormat};
-use plinth_model::{Material, Model};
+use plinth_model::{AlphaMode, Material, Model, Transmission};
 use plinth_scene::{EnvironmentMap, LightDetail};
 use serde_json::{Value, json};
 
-use crate::models::{ball, frames, model, picture, png, scene, scene_with, square, straight_on, whole};
+use crate::models::{ball, even, frames, model, picture, png, scene, scene_with, square, straight_on, whole};
 
 const SIDE: u32 = 96;
 
@@ -318,5 +318,28 @@ fn overlapping_decals_are_drawn_in_their_order() {
         let ([r, _, b], [red, _, blue]) = (middle("red", "blue", shift), middle("blue", "red", shift));
         assert!(b > r + 60, "blue is not drawn over red: {r} {b}");
         assert!(red > blue + 60, "red is not drawn over blue: {red} {blue}");
+    }
+}
+
+#[test]
+fn a_decal_is_drawn_over_the_transparent_surface_on_which_it_lies() {
+    let blue = [0.0, 0.0, 1.0, 0.8];
+    let blended = Material { unlit: true, base_color: blue, alpha_mode: AlphaMode::Blend, ..matte(0.0, 0.0, 1.0) };
+    let glass = Material {
+        transmission: Some(Transmission { factor: 1.0, ..Transmission::default() }),
+        perceptual_roughness: 0.0,
+        ..matte(0.0, 0.0, 1.0)
+    };
+    let images = BTreeMap::from([("logo".to_owned(), png(4, 4, |_, _| [255, 0, 0, 200]))]);
+    // Seen from above, the lower half of an upright panel is farther from the camera than its centre.
+    let mut settings = straight_on();
+    settings["keyframes"] = json!([{"pose": {"position": [0, 3, 3], "lookAt": [0, 0, 0], "fov": 40}}]);
+    settings["decals"] = json!([{"id": "logo", "imageAssetId": "logo", "position": [0, -0.5, 0],
+        "normal": [0, 0, 1], "euler": [0, 0, 0], "size": 0.6}]);
+    for (name, material) in [("blended", blended), ("glass", glass)] {
+        let panel = model(vec![(square(), material, [0.0; 3], 1.0)]);
+        let picture = picture(&scene_with(panel, &settings, even(), &images), SIDE);
+        let [r, _, b] = picture[(58 * SIDE + SIDE / 2) as usize];
+        assert!(r > b.saturating_add(60), "{name}: red {r}, blue {b}");
     }
 }

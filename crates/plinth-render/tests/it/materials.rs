@@ -111,27 +111,55 @@ fn turned(degrees: f32) -> Primitive {
 }
 
 /// Without interference, which vanishes in thick films, a film reflects the sum of all reflections between its two sides:
-/// r₁ + (1 − r₁)² r₂ / (1 − r₁ r₂) (KHR_materials_iridescence, with the Fresnel reflectances r₁ and r₂ by Schlick).
+/// r₁ + (1 − r₁)² r₂ / (1 − r₁ r₂) (KHR_materials_iridescence, with the Fresnel reflectances r₁ and r₂ by Schlick). A base
+/// whose specular weight is 0 reflects as little as air.
 #[test]
 fn a_thick_film_reflects_at_any_angle_what_its_two_sides_reflect() {
     let smooth = |material: Material| Material { perceptual_roughness: 0.0, double_sided: true, ..material };
     let seen = |part: Primitive, material: Material| {
         middle(&picture(&scene(model(vec![(part, smooth(material), [0.0; 3], 1.0)]), &straight_on()), SIDE))[1]
     };
-    for angle in [0.0_f32, 50.0, 70.0, 80.0] {
-        let film = Iridescence { factor: 1.0, ior: 1.3, thickness_max: 1e5, ..Iridescence::default() };
-        let base_color = [0.0, 0.0, 0.0, 1.0];
-        let coated = Material { base_color, metallic: 0.0, iridescence: Some(film), ..Material::default() };
+    let bases = |angle: f32| [(angle, 1.0, 1.5_f32), (angle, 0.0, 1.0)];
+    for (angle, specular, base_ior) in [0.0, 50.0, 70.0, 80.0].into_iter().flat_map(bases) {
+        let coated = Material { specular, ..thick_film() };
         let schlick = |f0: f32, cosine: f32| f0 + (1.0 - f0) * (1.0 - cosine).powi(5);
         let outside = angle.to_radians().cos();
         let inside = (1.0 - angle.to_radians().sin().powi(2) / 1.3_f32.powi(2)).sqrt();
         let first = schlick((0.3_f32 / 2.3).powi(2), outside);
-        let second = schlick((0.2_f32 / 2.8).powi(2), inside);
+        let second = schlick(((base_ior - 1.3) / (base_ior + 1.3)).powi(2), inside);
         let expected = first + (1.0 - first).powi(2) * second / (1.0 - first * second);
         // At normal incidence, a metal reflects its colour.
         let metal = Material { base_color: [expected, expected, expected, 1.0], ..Material::default() };
         let (film, metal) = (seen(turned(angle), coated), seen(square(), metal));
-        assert!(film.abs_diff(metal) <= 3, "at {angle}°: {film}, not {metal}");
+        assert!(film.abs_diff(metal) <= 3, "specular {specular} at {angle}°: {film}, not {metal}");
+    }
+}
+
+/// Returns a film without interference on a black base.
+fn thick_film() -> Material {
+    let film = Iridescence { factor: 1.0, ior: 1.3, thickness_max: 1e5, ..Iridescence::default() };
+    Material { base_color: [0.0, 0.0, 0.0, 1.0], metallic: 0.0, iridescence: Some(film), ..Material::default() }
+}
+
+/// A lamp beside the camera is reflected by those parts of a rough surface that face both. They reflect as at normal
+/// incidence, however grazing the view of the surface is: much less than a white metal, if the film's base is black.
+#[test]
+fn a_film_seen_at_a_grazing_angle_reflects_little_of_a_lamp_beside_the_camera() {
+    let night = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.0; 3]; 64 * 32] };
+    let seen = |material: Material| {
+        let rough = Material { perceptual_roughness: 1.0, double_sided: true, ..material };
+        let mut settings = straight_on();
+        settings["spotlightIntensity"] = json!(1);
+        // The camera is on the line from the key light to the model. The cosine between it and the normal is 0.1.
+        settings["keyframes"][0]["pose"] = json!({"position": [-0.847, 1.54, 0.955], "lookAt": [0, 0, 0], "fov": 40});
+        let model = model(vec![(turned(39.0), rough, [0.0; 3], 1.0)]);
+        u32::from(middle(&picture(&scene_with(model, &settings, night.clone(), &BTreeMap::new()), SIDE))[1])
+    };
+    let metal = seen(Material { base_color: [1.0; 4], metallic: 1.0, ..Material::default() });
+    assert!(metal > 60, "{metal}");
+    for specular in [1.0, 0.0] {
+        let film = seen(Material { specular, ..thick_film() });
+        assert!(4 * film < metal, "specular {specular}: {film}, and {metal} of a white metal");
     }
 }
 

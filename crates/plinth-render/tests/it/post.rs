@@ -1,6 +1,6 @@
 //! Tests that measure the effect of filters, bloom, depth of field, occlusion and shadows on a picture.
 
-use plinth_model::Material;
+use plinth_model::{Material, Model};
 use serde_json::{Value, json};
 
 use crate::models::{ball, model, picture, scene, square, straight_on};
@@ -123,16 +123,21 @@ fn a_vignette_darkens_the_corners_and_does_not_change_the_middle() {
     assert!(luminance(stronger[0]) < luminance(dark[0]));
 }
 
+/// Returns a small ball in front of a black square.
+fn small_ball(material: Material) -> Model {
+    model(vec![
+        (square(), Material { unlit: true, ..matte(0.0, 0.0, 0.0) }, [0.0, 0.0, -1.0], 1.0),
+        (ball(16, 32), material, [0.0; 3], 0.15),
+    ])
+}
+
+fn shining(strength: f32) -> Material {
+    Material { emissive: [strength; 3], ..matte(0.0, 0.0, 0.0) }
+}
+
 #[test]
 fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
-    let shining = |strength: f32| Material { emissive: [strength; 3], ..matte(0.0, 0.0, 0.0) };
-    let small = |material: Material, extra: &Value| {
-        let parts = vec![
-            (square(), Material { unlit: true, ..matte(0.0, 0.0, 0.0) }, [0.0, 0.0, -1.0], 1.0),
-            (ball(16, 32), material, [0.0; 3], 0.15),
-        ];
-        picture(&scene(model(parts), &with(extra)), SIDE)
-    };
+    let small = |material: Material, extra: &Value| picture(&scene(small_ball(material), &with(extra)), SIDE);
     let on = json!({"bloomEnabled": true, "bloomStrength": 1.5});
     let (plain, glow) = (small(shining(8.0), &json!({})), small(shining(8.0), &on));
     let beside = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 8) as usize;
@@ -141,6 +146,24 @@ fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
     let (plain, still) = (small(matte(0.8, 0.8, 0.8), &json!({})), small(matte(0.8, 0.8, 0.8), &on));
     let (a, b) = (mean(plain.iter().map(|p| luminance(*p))), mean(still.iter().map(|p| luminance(*p))));
     assert!((a - b).abs() < 0.01 * a, "{a} {b}");
+}
+
+#[test]
+fn the_glow_does_not_depend_on_the_size_of_the_picture() {
+    let settings = with(&json!({"bloomEnabled": true, "bloomStrength": 1.5, "bgColor": "#000000"}));
+    let drawn = |side: u32| picture(&scene(small_ball(shining(8.0)), &settings), side);
+    let side = 256;
+    let (small, large) = (drawn(side), drawn(2 * side));
+    // The ball, whose edge depends on the size of the pixels, has a radius of 13 pixels in the small picture.
+    let is_glow = |i: &u32| (i % side).abs_diff(side / 2).max((i / side).abs_diff(side / 2)) > 16;
+    let halved = |i: u32| {
+        let (x, y) = (2 * (i % side), 2 * (i / side));
+        mean((0..4).map(|k| luminance(large[((y + k / 2) * 2 * side + x + k % 2) as usize])))
+    };
+    let glow = || (0..side * side).filter(is_glow);
+    let brightness = mean(glow().map(halved));
+    let difference = mean(glow().map(|i| (luminance(small[i as usize]) - halved(i)).abs()));
+    assert!(brightness > 0.02 && difference < 0.1 * brightness, "{difference} of {brightness}");
 }
 
 #[test]

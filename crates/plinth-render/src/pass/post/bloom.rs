@@ -12,12 +12,9 @@ use crate::targets::texture;
 
 use super::PICTURE_FORMAT;
 
-/// Maximum number of mip levels. Level 0 has a quarter of the width and height of the picture.
-const LEVELS: u32 = 6;
-
-/// Index of the mip level that is composited. This level has an eighth of the picture's width and height, which is
-/// smooth enough and fast.
-const DISPLAYED_LEVEL: usize = 1;
+/// Number of mip levels that are added, the smallest ones. Each of them spreads the light twice as far as the next larger
+/// one.
+const ADDED_LEVELS: usize = 5;
 
 /// Spreads the light of bright surfaces.
 pub(crate) struct Bloom {
@@ -47,7 +44,7 @@ impl Bloom {
         radiance: &wgpu::TextureView,
     ) -> Result<Self, RenderError> {
         let quarter = Region::whole(region.width.div_ceil(4), region.height.div_ceil(4));
-        let count = LEVELS.min(quarter.width.min(quarter.height).max(2).ilog2()).max(1);
+        let count = level_count(quarter);
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let chain = texture(gpu, quarter, 1, PICTURE_FORMAT, usage, count);
         let levels: Vec<_> = (0..count)
@@ -60,7 +57,7 @@ impl Bloom {
             })
             .collect();
         let last = levels.len() - 1;
-        let first = DISPLAYED_LEVEL.min(last);
+        let first = levels.len().saturating_sub(ADDED_LEVELS);
         let size = Region::whole((quarter.width >> first).max(1), (quarter.height >> first).max(1));
         let shown = texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
         // The result is the mean over all levels that are added, so that the total light is preserved.
@@ -118,5 +115,32 @@ impl Bloom {
             draw(step, kept(target));
         }
         draw(&self.show, cleared(&self.shown));
+    }
+}
+
+/// Returns the number of mip levels for a picture. Level 0 has the size `quarter`: a quarter of the width and height of the
+/// picture.
+///
+/// A texel of the last level covers between a sixth and a third of the picture's shorter side, so that pictures of all
+/// sizes have about the same glow. A picture that is twice as large as another has one level more.
+fn level_count(quarter: Region) -> u32 {
+    let side = quarter.width.min(quarter.height).max(3);
+    (side * 4 / 3).ilog2() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_widest_glow_is_the_same_fraction_of_pictures_of_all_sizes() {
+        let count = |width: u32, height: u32| level_count(Region::whole(width.div_ceil(4), height.div_ceil(4)));
+        let tiers = [(960, 540), (1920, 1080), (3840, 2160), (2160, 3840)];
+        assert_eq!(tiers.map(|(width, height)| count(width, height)), [6, 7, 8, 8]);
+        for side in 64..2160 {
+            let widest = f64::from(4_u32 << (count(side, 2 * side) - 1)) / f64::from(side);
+            assert!((0.16..0.35).contains(&widest), "{side}: {widest}");
+        }
+        assert!((1..12).all(|side| count(side, 4096) == 1), "tiny pictures");
     }
 }
