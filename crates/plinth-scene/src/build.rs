@@ -1,10 +1,11 @@
 //! Builds a scene from a model and settings.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plinth_model::{Animation, Model, Node};
+use plinth_model::{Animation, Model, Node, Topology};
 use plinth_spec::quality::{FRAMES_PER_SECOND, frame_count};
-use plinth_spec::settings::{ClipChoice, ModelPose, Output, RenderSettings};
+use plinth_spec::settings::{ClipChoice, ModelPose, RenderSettings};
 
 use crate::assets::SceneAssets;
 use crate::background::background;
@@ -13,10 +14,11 @@ use crate::environment::studio;
 use crate::error::SceneError;
 use crate::floor::{ReflectorLook, ShadowLook};
 use crate::lights::Playing;
+use crate::material::max_texture_side;
 use crate::place::Placement;
 use crate::post::PostLook;
 use crate::scene::{Background, LightDetail, Scene};
-use crate::shot::Shot;
+use crate::shot::{Shot, SurfaceId};
 use crate::shots::shots;
 use crate::surroundings::{gain, surroundings};
 use crate::{clip, lights, material};
@@ -28,15 +30,55 @@ pub fn build_scene<'a>(
     settings: &RenderSettings,
     assets: impl Into<SceneAssets<'a>>,
 ) -> Result<Scene, SceneError> {
+    let (_, height) = settings.video().quality.size(settings.video().aspect);
+    build_scene_of_height(model, settings, assets, height)
+}
+
+/// Builds the scene of a video or a still whose frames are drawn `height` pixels high, instead of the height that the
+/// settings select.
+/// Errors: those of [`build_scene`].
+pub fn build_scene_of_height<'a>(
+    model: Arc<Model>,
+    settings: &RenderSettings,
+    assets: impl Into<SceneAssets<'a>>,
+    height: u32,
+) -> Result<Scene, SceneError> {
     let assets = assets.into();
-    let placed = PlacedModel::new(model, settings, &assets, |clip| clip_times(settings, clip))?;
+    let frames = Frames::of_video(settings, height);
+    let placed = PlacedModel::new(model, settings, &assets, frames, |clip| clip_times(settings, clip))?;
     let shots = shots(settings, &placed.placement, &placed.clip_times);
     placed.into_scene(settings, assets, shots)
+}
+
+/// The properties of a scene's frames on which the content of the scene depends.
+#[derive(Clone, Copy)]
+pub(crate) struct Frames {
+    /// Whether the frames are views of a dataset.
+    pub(crate) is_dataset: bool,
+    /// Maximum length in texels of the longer side of images that the settings add as textures.
+    pub(crate) max_texture_side: u32,
+    /// Height of a frame in pixels.
+    pub(crate) height: u32,
+}
+
+impl Frames {
+    /// Returns the properties of the frames of a video or a still, which are drawn `height` pixels high. The size of
+    /// textures does not depend on `height`, so that previews of different sizes share their textures.
+    fn of_video(settings: &RenderSettings, height: u32) -> Self {
+        let (width, full_height) = settings.video().quality.size(settings.video().aspect);
+        Self { is_dataset: false, max_texture_side: max_texture_side(width.max(full_height)), height }
+    }
+
+    /// Returns the properties of the views of a dataset. The settings of videos have no effect on them.
+    pub(crate) fn of_dataset(width: u32, height: u32) -> Self {
+        Self { is_dataset: true, max_texture_side: max_texture_side(width.max(height)), height }
+    }
 }
 
 /// A model placed in world space, and the clip time of each frame.
 pub(crate) struct PlacedModel {
     model: Arc<Model>,
+    frames: Frames,
     hidden_nodes: Vec<bool>,
     warnings: Vec<String>,
     clip: Option<usize>,
@@ -52,11 +94,12 @@ impl PlacedModel {
         model: Arc<Model>,
         settings: &RenderSettings,
         assets: &SceneAssets<'_>,
+        frames: Frames,
         times: impl Fn(Option<&Animation>) -> Vec<Option<f32>>,
     ) -> Result<Self, SceneError> {
         let mut warnings = model.warnings.clone();
         warnings.extend(settings.unused());
-        let model = material::edited(model, settings, assets, &mut warnings);
+        let model = material::edited(model, settings, assets, frames.max_texture_side, &mut warnings);
         let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
         let clip = chosen_clip(&model, settings.model(), &mut warnings);
         let playing = clip.and_then(|c| model.animations.get(c));
@@ -71,12 +114,12 @@ impl PlacedModel {
         let nothing_hidden = vec![false; hidden_nodes.len()];
         let placed = if none_is_seen { &nothing_hidden } else { &hidden_nodes };
         let placement = Placement::new(&model, placed, settings.model(), playing, &seen)?;
-        if placement.is_point() && !none_is_seen {
+        if placement.is_point() && !none_is_seen && has_only_triangles(&model, &hidden_nodes) {
             warnings.push(
                 "the model has no size: all its vertices are at one point, so the picture is the background".to_owned(),
             );
         }
-        Ok(Self { model, hidden_nodes, warnings, clip, clip_times, placement })
+        Ok(Self { model, frames, hidden_nodes, warnings, clip, clip_times, placement })
     }
 
     /// Builds the scene around the placed model.
@@ -87,9 +130,9 @@ impl PlacedModel {
         mut assets: SceneAssets<'_>,
         shots: Vec<Shot>,
     ) -> Result<Scene, SceneError> {
-        let Self { model, hidden_nodes, mut warnings, clip, placement, clip_times } = self;
-        let target = Target { placement: &placement, hidden: &hidden_nodes, shots: &shots, clip };
-        let model = with_decals(model, settings, &target, &assets, &mut warnings)?;
+        let Self { model, frames, hidden_nodes, mut warnings, clip, placement, clip_times } = self;
+        let target = Target { placement: &placement, hidden: &hidden_nodes, shots: &shots, clip, frames };
+        let (model, decal_surfaces) = with_decals(model, settings, &target, &assets, &mut warnings)?;
         // The list is computed again, because each decal adds a node below the node on which it lies.
         let hidden_nodes = hidden(&model, settings.model(), &mut Vec::new());
         let bounds = placement.bounds();
@@ -100,7 +143,9 @@ impl PlacedModel {
         // the model, the floor is lowered with the model.
         let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
         let environment = assets.environment.take().unwrap_or_else(studio);
-        let opaque_background = background(settings, &assets)?;
+        // The frames of a dataset show only the model, without surroundings and background.
+        let opaque_background =
+            if frames.is_dataset { Background::Solid([255; 3]) } else { background(settings, &assets)? };
         let look = settings.environment();
         let middle = (bounds.0 + bounds.1) * 0.5;
         Ok(Scene {
@@ -109,8 +154,7 @@ impl PlacedModel {
             upright_from_world: placement.upright_from_world(settings.model()),
             world_from_model_scale: placement.scale,
             clip,
-            // The frames of a dataset show only the model, without surroundings.
-            surroundings: (settings.video().output == Output::Video)
+            surroundings: (!frames.is_dataset)
                 .then(|| surroundings(look, &environment, middle, floor_height))
                 .flatten(),
             environment: environment.for_light().rotated((look.rotation_deg as f32).to_radians()).scaled(gain(look)),
@@ -119,17 +163,13 @@ impl PlacedModel {
             key_light: lights::key_light(light, bounds),
             lights,
             occlusion: settings.post().occlusion().map_or(1.0, |times| times as f32),
-            light_detail: if settings.post().occlusion().is_some() || settings.video().quality.has_fine_light() {
-                LightDetail::Fine
-            } else {
-                LightDetail::Usual
-            },
+            light_detail: light_detail(settings, frames),
             shadow: ShadowLook::of(settings.shadow()),
             reflector: ReflectorLook::of(settings.shadow()),
             floor_height,
-            is_dataset: false,
+            is_dataset: frames.is_dataset,
             is_merged: false,
-            background: if settings.video().quality.has_alpha() {
+            background: if frames.is_dataset || settings.video().quality.has_alpha() {
                 Background::Transparent
             } else {
                 opaque_background.clone()
@@ -139,26 +179,40 @@ impl PlacedModel {
             bounds,
             shots,
             hidden_nodes,
+            decal_surfaces,
             warnings,
             model,
         })
     }
 }
 
-/// Returns the model with the decals of the settings.
+/// Returns the quality of the light. The quality of a video has no effect on datasets.
+fn light_detail(settings: &RenderSettings, frames: Frames) -> LightDetail {
+    let has_large_frames = !frames.is_dataset && settings.video().quality.has_fine_light();
+    if has_large_frames || settings.post().occlusion().is_some() { LightDetail::Fine } else { LightDetail::Usual }
+}
+
+/// Returns whether all primitives that are not hidden consist of triangles.
+fn has_only_triangles(model: &Model, hidden: &[bool]) -> bool {
+    let nodes = model.nodes.iter().zip(hidden).filter(|(_, hidden)| !**hidden);
+    let meshes = nodes.filter_map(|(node, _)| model.meshes.get(node.mesh?));
+    meshes.flat_map(|mesh| &mesh.primitives).all(|primitive| primitive.topology == Topology::Triangles)
+}
+
+/// Returns the model with the decals of the settings, and the surface of each decal by the decal's node.
 fn with_decals(
     model: Arc<Model>,
     settings: &RenderSettings,
     target: &Target<'_>,
     assets: &SceneAssets<'_>,
     warnings: &mut Vec<String>,
-) -> Result<Arc<Model>, SceneError> {
+) -> Result<(Arc<Model>, BTreeMap<usize, SurfaceId>), SceneError> {
     if settings.decals().is_empty() {
-        return Ok(model);
+        return Ok((model, BTreeMap::new()));
     }
     let mut model = Arc::unwrap_or_clone(model);
-    decal::add_decals(&mut model, settings, target, assets, warnings)?;
-    Ok(Arc::new(model))
+    let surfaces = decal::add_decals(&mut model, settings, target, assets, warnings)?;
+    Ok((Arc::new(model), surfaces))
 }
 
 fn hidden(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Vec<bool> {

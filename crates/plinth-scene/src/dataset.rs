@@ -7,14 +7,14 @@ use plinth_model::{Animation, Model};
 use plinth_spec::settings::{Coverage, RenderSettings};
 
 use crate::assets::SceneAssets;
-use crate::build::PlacedModel;
+use crate::build::{Frames, PlacedModel};
 use crate::camera::dataset_views;
 use crate::clip;
 use crate::error::SceneError;
 use crate::fit::distance;
 use crate::intrinsics::Intrinsics;
 use crate::place::Placement;
-use crate::scene::{Background, Scene};
+use crate::scene::Scene;
 use crate::shot::{Camera, Shot};
 use crate::shots::MARGIN;
 
@@ -51,6 +51,16 @@ pub enum DatasetViews {
         /// looks along its −Z axis, and its +Y axis points up in the image.
         world_from_camera: Vec<DMat4>,
     },
+}
+
+impl DatasetViews {
+    /// Returns the width and the height of a view in pixels.
+    pub fn size(&self) -> (u32, u32) {
+        match self {
+            Self::Spread { side, .. } => (*side, *side),
+            Self::Given { intrinsics, .. } => (intrinsics.width, intrinsics.height),
+        }
+    }
 }
 
 /// The cameras of a dataset, and values that apply to all views. The dataset's world space is right-handed with +Z up,
@@ -93,7 +103,9 @@ pub fn build_dataset<'a>(
     let speed = settings.model().clip_speed;
     let assets = assets.into();
     let times = |clip: Option<&Animation>| vec![clip.map(|c| clip::looped(0.0, speed, c.duration))];
-    let placed = PlacedModel::new(model, settings, &assets, times)?;
+    let (width, height) = views.size();
+    let frames = Frames::of_dataset(width, height);
+    let placed = PlacedModel::new(model, settings, &assets, frames, times)?;
     let clip_time = placed.clip_times.first().copied().flatten();
     let (intrinsics, world_from_camera) = match views {
         DatasetViews::Spread { count, side, coverage } => {
@@ -129,13 +141,7 @@ pub fn build_dataset<'a>(
         DVec3::new(max.x.into(), (-min.z).into(), max.y.into()),
     );
     let scene = placed.into_scene(settings, assets, shots)?;
-    let scene = Scene {
-        is_dataset: true,
-        background: Background::Transparent,
-        reflector: None,
-        post: scene.post.of_colors_only(),
-        ..scene
-    };
+    let scene = Scene { reflector: None, post: scene.post.of_colors_only(), ..scene };
     Ok((scene, ViewSet { intrinsics, world_from_camera, depth_near, depth_far, world_from_model, bounds }))
 }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use glam::{DMat4, DQuat, DVec3, EulerRot, Vec2, Vec3};
+use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot, Vec2, Vec3};
 use plinth_model::{
     AlphaMode, Channel, Image, Mesh, Model, MorphTarget, Node, Primitive, Property, Sampler, Texture, TextureRef,
     Topology, Transform, Wrap,
@@ -16,12 +16,12 @@ use plinth_model::{
 use plinth_spec::settings::{Decal, RenderSettings};
 
 use crate::assets::SceneAssets;
+use crate::build::Frames;
 use crate::error::SceneError;
-use crate::material::max_side;
 use crate::pixel::{SURFACE_ERROR_PIXELS, smallest_pixel};
 use crate::place::Placement;
 use crate::pose::Placed;
-use crate::shot::{PosedPrimitive, Shot};
+use crate::shot::{PosedPrimitive, Shot, SurfaceId};
 use crate::texture_maps::keep_first_set;
 use crate::{bleed, clip_polygon};
 
@@ -30,8 +30,8 @@ use crate::{bleed, clip_polygon};
 const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
 /// Minimum distance between a decal and its surface in world units.
 const MIN_LIFT: f32 = 5e-4;
-/// Maximum distance between a decal and its surface in world units.
-const MAX_LIFT: f32 = 0.02;
+/// Maximum distance between the first decal and its surface in world units.
+pub const MAX_DECAL_LIFT: f32 = 0.02;
 /// Each decal lies higher above the surface than the previous decal, by this fraction of the first decal's distance.
 /// Otherwise overlapping decals would flicker.
 const STEP: f32 = 0.1;
@@ -43,12 +43,14 @@ pub(crate) struct Target<'a> {
     pub(crate) shots: &'a [Shot],
     /// Index of the clip that is played.
     pub(crate) clip: Option<usize>,
+    pub(crate) frames: Frames,
 }
 
 impl Target<'_> {
     /// Returns the distance between a decal and its surface in world units.
-    fn lift(&self, height: u32) -> f32 {
-        (smallest_pixel(self.placement.bounds(), self.shots, height) * LIFT_PIXELS).clamp(MIN_LIFT, MAX_LIFT)
+    fn lift(&self) -> f32 {
+        (smallest_pixel(self.placement.bounds(), self.shots, self.frames.height) * LIFT_PIXELS)
+            .clamp(MIN_LIFT, MAX_DECAL_LIFT)
     }
 }
 
@@ -68,7 +70,8 @@ struct Stamp<'a> {
     opaque: bool,
 }
 
-/// Adds the nodes, meshes, materials and textures of all decals to the model.
+/// Adds the nodes, meshes, materials and textures of all decals to the model. Returns the surface on which each decal
+/// lies, by the node of the decal.
 /// Errors: if an image is missing or cannot be read.
 pub(crate) fn add_decals(
     model: &mut Model,
@@ -76,36 +79,39 @@ pub(crate) fn add_decals(
     target: &Target<'_>,
     assets: &SceneAssets<'_>,
     warnings: &mut Vec<String>,
-) -> Result<(), SceneError> {
+) -> Result<BTreeMap<usize, SurfaceId>, SceneError> {
     let placed = Placed { model, hidden: target.hidden, world_from_model: target.placement.world_from_model };
     let first_time = target.shots.first().and_then(|shot| shot.clip_time);
-    let posed = placed.pose(target.clip.and_then(|c| model.animations.get(c)).zip(first_time));
-    let video = settings.video();
-    let lift = target.lift(video.quality.size(video.aspect).1);
+    let clip = target.clip.and_then(|c| model.animations.get(c)).zip(first_time);
+    let surfaces: Vec<Surface> =
+        placed.pose(clip).into_iter().zip(placed.linear_parts(clip)).map(Surface::new).collect();
+    let lift = target.lift();
     let scale = DVec3::from(settings.model().scale());
     let mut textures: BTreeMap<&str, (usize, Image)> = BTreeMap::new();
+    let mut below = BTreeMap::new();
     for (i, decal) in settings.decals().iter().enumerate() {
         if !textures.contains_key(decal.image.as_str()) {
-            let image = bleed::filled(assets.image(&decal.image, max_side(settings))?);
+            let image = bleed::filled(assets.image(&decal.image, target.frames.max_texture_side)?);
             textures.insert(&decal.image, (add_texture(model, image.clone()), image));
         }
         let (texture, image) = &textures[decal.image.as_str()];
         let mut stamp = stamp(decal, target.placement, scale, image);
         (stamp.texture, stamp.lift) = (*texture, lift * (1.0 + STEP * i as f32));
-        let mut patches = patches(model, &posed, &stamp, true);
+        let mut patches = patches(model, &surfaces, &stamp, true);
         if patches.is_empty() {
             // The box contains no front face. The model may have a wrong winding order, so the decal is projected onto
             // back faces, too.
-            patches = self::patches(model, &posed, &stamp, false);
+            patches = self::patches(model, &surfaces, &stamp, false);
         }
         if patches.is_empty() {
             warnings.push(format!("decals[{i}] '{}': the decal does not touch the model", decal.id));
         }
         for (under, primitive) in patches {
-            add(model, &posed[under], primitive, &stamp);
+            let posed = &surfaces[under].posed;
+            below.insert(add(model, posed, primitive, &stamp), posed.surface());
         }
     }
-    Ok(())
+    Ok(below)
 }
 
 fn add_texture(model: &mut Model, image: Image) -> usize {
@@ -137,19 +143,34 @@ fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Imag
     }
 }
 
-/// Returns the geometry of a decal on each posed primitive that intersects the decal's box.
-fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_only: bool) -> Vec<(usize, Primitive)> {
+/// A posed primitive onto which decals are projected.
+struct Surface {
+    posed: PosedPrimitive,
+    /// Linear part of the transform from world space to the space of the primitive. `None` if the vertices have no
+    /// common transform, because they have a skin, or if the transform has no inverse.
+    object_from_world: Option<DMat3>,
+}
+
+impl Surface {
+    fn new((posed, world_from_object): (PosedPrimitive, Option<DMat3>)) -> Self {
+        let inverse = world_from_object.map(|linear| linear.inverse());
+        Self { posed, object_from_world: inverse.filter(DMat3::is_finite) }
+    }
+}
+
+/// Returns the geometry of a decal on each surface that intersects the decal's box.
+fn patches(model: &Model, surfaces: &[Surface], stamp: &Stamp<'_>, facing_only: bool) -> Vec<(usize, Primitive)> {
     use rayon::prelude::*;
-    posed
+    surfaces
         .par_iter()
         .enumerate()
-        .filter_map(|(i, one)| {
-            let mesh = model.nodes[one.node].mesh?;
-            let primitive = &model.meshes[mesh].primitives[one.primitive];
+        .filter_map(|(i, surface)| {
+            let mesh = model.nodes[surface.posed.node].mesh?;
+            let primitive = &model.meshes[mesh].primitives[surface.posed.primitive];
             if primitive.topology != Topology::Triangles {
                 return None;
             }
-            let patch = Patch::new(primitive, one, stamp).cut(facing_only);
+            let patch = Patch::new(primitive, surface, stamp).cut(facing_only);
             (!patch.indices.is_empty()).then_some((i, patch))
         })
         .collect()
@@ -158,7 +179,7 @@ fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_on
 /// Collects the geometry of a decal on one primitive.
 struct Patch<'a> {
     under: &'a Primitive,
-    posed: &'a PosedPrimitive,
+    surface: &'a Surface,
     stamp: &'a Stamp<'a>,
     /// Positions of all vertices of the primitive in decal space.
     places: Vec<Vec3>,
@@ -170,7 +191,8 @@ struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    fn new(under: &'a Primitive, posed: &'a PosedPrimitive, stamp: &'a Stamp<'a>) -> Self {
+    fn new(under: &'a Primitive, surface: &'a Surface, stamp: &'a Stamp<'a>) -> Self {
+        let posed = &surface.posed;
         let place = |p: &Vec3| stamp.decal_from_world.transform_point3(p.as_dvec3()).as_vec3();
         let out = Primitive {
             topology: Topology::Triangles,
@@ -182,7 +204,7 @@ impl<'a> Patch<'a> {
         };
         Self {
             under,
-            posed,
+            surface,
             stamp,
             places: posed.positions.iter().map(place).collect(),
             mirrored: posed.mirrored != (stamp.decal_from_world.determinant() < 0.0),
@@ -226,7 +248,7 @@ impl<'a> Patch<'a> {
         let under = self.under;
         let position = mixed.vec3(&under.positions).unwrap_or_default();
         let normal = mixed.vec3(&under.normals).unwrap_or(Vec3::Y).normalize_or(Vec3::Y);
-        self.out.positions.push((position + normal * (self.stamp.lift * self.object_from_world(triangle))).to_array());
+        self.out.positions.push((position + self.displacement(triangle, normal)).to_array());
         self.out.normals.push(normal.to_array());
         if let Some(tangent) = mixed.vec3_of(&under.tangents, |t| Vec3::new(t[0], t[1], t[2])) {
             let hand = under.tangents[triangle[0] as usize][3];
@@ -250,11 +272,24 @@ impl<'a> Patch<'a> {
         id
     }
 
+    /// Returns the displacement, in the space of the primitive, that moves a point of a triangle from the surface to
+    /// the decal. `normal` is the normal at the point in the same space.
+    fn displacement(&self, triangle: &[u32; 3], normal: Vec3) -> Vec3 {
+        let lift = self.stamp.lift;
+        let Some(object_from_world) = self.surface.object_from_world else {
+            return normal * (lift * self.length_ratio(triangle));
+        };
+        // A node that stretches the primitive changes the direction of normals in another way than that of other
+        // vectors. The decal must be displaced along the normal in world space.
+        let normal_in_world = (object_from_world.transpose() * normal.as_dvec3()).normalize_or_zero();
+        (object_from_world * (normal_in_world * f64::from(lift))).as_vec3()
+    }
+
     /// Returns how many units of the primitive's space correspond to one world unit at a triangle.
-    fn object_from_world(&self, triangle: &[u32; 3]) -> f32 {
+    fn length_ratio(&self, triangle: &[u32; 3]) -> f32 {
         let [a, b, c] = triangle.map(|v| v as usize);
         let around = |p: &dyn Fn(usize) -> Vec3| p(a).distance(p(b)) + p(b).distance(p(c)) + p(c).distance(p(a));
-        let world = around(&|v| self.posed.positions[v]);
+        let world = around(&|v| self.surface.posed.positions[v]);
         if world > 0.0 { around(&|v| Vec3::from(self.under.positions[v])) / world } else { 1.0 }
     }
 }
@@ -302,8 +337,8 @@ impl Mixed<'_> {
 }
 
 /// Adds the geometry of a decal as a child of the node to which the surface belongs, so that the decal moves with the
-/// surface and is hidden with it.
-fn add(model: &mut Model, under: &PosedPrimitive, mut primitive: Primitive, stamp: &Stamp<'_>) {
+/// surface and is hidden with it. Returns the index of the added node.
+fn add(model: &mut Model, under: &PosedPrimitive, mut primitive: Primitive, stamp: &Stamp<'_>) -> usize {
     let carrier = model.nodes[under.node].clone();
     let mut material = model.materials[primitive.material].clone();
     keep_first_set(&mut material);
@@ -332,4 +367,5 @@ fn add(model: &mut Model, under: &PosedPrimitive, mut primitive: Primitive, stam
             animation.channels.iter().filter(follows).map(|c| Channel { node, ..c.clone() }).collect();
         animation.channels.extend(copies);
     }
+    node
 }

@@ -15,12 +15,13 @@ const CUTOFF: f32 = 0.5;
 /// triangle.
 const MAX_FLAT_CORNERS: usize = 30_000_000;
 
-/// Returns the model after applying the material edits of the settings. Adds a warning for each edit that has no
-/// effect.
+/// Returns the model after applying the material edits of the settings. Images that become textures are scaled down so
+/// that no side is longer than `max_side` texels. Adds a warning for each edit that has no effect.
 pub(crate) fn edited(
     model: Arc<Model>,
     settings: &RenderSettings,
     assets: &SceneAssets<'_>,
+    max_side: u32,
     warnings: &mut Vec<String>,
 ) -> Arc<Model> {
     if settings.material_edits().is_empty() {
@@ -35,7 +36,7 @@ pub(crate) fn edited(
             warn("the model has no such material");
         }
         let image = edit.map_asset_id.as_ref().and_then(|id| {
-            let image = assets.image(id, max_side(settings));
+            let image = assets.image(id, max_side);
             image.map_err(|error| warn(&format!("the map is unchanged: {error}"))).ok()
         });
         for index in named {
@@ -46,12 +47,6 @@ pub(crate) fn edited(
         }
     }
     Arc::new(model)
-}
-
-/// Returns the maximum length in texels of the longer side of images that edits use as textures.
-pub(crate) fn max_side(settings: &RenderSettings) -> u32 {
-    let (width, height) = settings.video().quality.size(settings.video().aspect);
-    max_texture_side(width.max(height))
 }
 
 /// Returns the maximum side length of textures in texels, for frames whose longer side has `longest` pixels. It is at

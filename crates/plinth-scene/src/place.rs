@@ -77,7 +77,7 @@ impl Placement {
         Ok(out)
     }
 
-    /// Returns whether all vertices are at one point in all measured poses. Nothing of such a model can be seen.
+    /// Returns whether all vertices are at one point in all measured poses. Triangles of such a model cannot be seen.
     pub(crate) fn is_point(&self) -> bool {
         let (min, max) = self.measured_bounds;
         (max - min).max_element() <= SMALLEST

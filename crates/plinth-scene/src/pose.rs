@@ -20,19 +20,27 @@ impl Scene {
         self.placed().pose(self.playing().zip(clip_time))
     }
 
-    /// Returns for each posed primitive the largest [`PosedPrimitive::scale`] in any frame.
+    /// Returns for each posed primitive with a volume the largest [`PosedPrimitive::scale`] in any frame, and for each
+    /// other primitive the scale that it has in `posed`. Only volumes need their scale, because their thickness is in mesh
+    /// space.
     pub fn largest_scales(&self, posed: &[PosedPrimitive]) -> Vec<f32> {
         let mut largest: Vec<f32> = posed.iter().map(|one| one.scale).collect();
-        if !self.reshaped(posed).contains(&true) {
+        let (placed, clip) = (self.placed(), self.playing());
+        let draws = placed.draws();
+        let scaled = transformed_nodes(&self.model, clip, |property| property == Property::Scale);
+        let has_volume = |draw: &Draw<'_>| {
+            self.model.materials[draw.primitive.material].volume.is_some_and(|volume| volume.thickness > 0.0)
+        };
+        let grows = |draw: &Draw<'_>| scaled[draw.node] && has_volume(draw) && placed.skin(draw).is_none();
+        if !draws.iter().any(grows) {
             return largest;
         }
-        let (placed, clip) = (self.placed(), self.playing());
         let times: BTreeSet<u32> = self.shots.iter().filter_map(|shot| shot.clip_time).map(f32::to_bits).collect();
         for time in times {
             let sampled = sample(&self.model, clip.map(|clip| (clip, f32::from_bits(time))));
             let matrices = node_matrices(&self.model, &sampled);
-            for (known, draw) in largest.iter_mut().zip(placed.draws()) {
-                if let Carrier::Rigid(world) = placed.carrier(&draw, &matrices) {
+            for (known, draw) in largest.iter_mut().zip(&draws).filter(|(_, draw)| grows(draw)) {
+                if let Carrier::Rigid(world) = placed.carrier(draw, &matrices) {
                     *known = known.max(scale(world));
                 }
             }
@@ -200,6 +208,17 @@ impl<'a> Placed<'a> {
             .collect()
     }
 
+    /// Returns the linear part of the transform to world space for each primitive to draw, in the order of
+    /// [`Self::pose`]. Returns `None` for primitives with a skin, whose vertices have different transforms.
+    pub(crate) fn linear_parts(&self, clip: Option<(&Animation, f32)>) -> Vec<Option<DMat3>> {
+        let matrices = node_matrices(self.model, &sample(self.model, clip));
+        let linear_part = |draw: &Draw<'_>| match self.carrier(draw, &matrices) {
+            Carrier::Rigid(world) => Some(DMat3::from_mat4(world)),
+            Carrier::Skin(_) => None,
+        };
+        self.draws().iter().map(linear_part).collect()
+    }
+
     /// Returns the world-space positions of a subset of the vertices. `wanted` selects primitives, and `vertices`
     /// returns the indices of the needed vertices of a primitive.
     pub(crate) fn positions(
@@ -220,14 +239,19 @@ impl<'a> Placed<'a> {
         out
     }
 
+    /// Returns the skin that bends a primitive.
+    fn skin(&self, draw: &Draw<'_>) -> Option<&'a Skin> {
+        let skin = self.model.nodes[draw.node].skin.and_then(|s| self.model.skins.get(s));
+        skin.filter(|_| !draw.primitive.joints.is_empty())
+    }
+
     fn carrier(&self, draw: &Draw<'_>, matrices: &[DMat4]) -> Carrier {
-        let node = &self.model.nodes[draw.node];
-        let skin = node.skin.and_then(|s| self.model.skins.get(s)).filter(|_| !draw.primitive.joints.is_empty());
-        if let Some(skin) = skin {
+        if let Some(skin) = self.skin(draw) {
             let joint = |(j, bind): (&usize, &Mat4)| (self.world_from_model * matrices[*j] * bind.as_dmat4()).as_mat4();
             Carrier::Skin(skin.joints.iter().zip(&skin.inverse_bind).map(joint).collect())
         } else {
-            let instance = node.instances.get(draw.instance).map_or(DMat4::IDENTITY, matrix);
+            let instances = &self.model.nodes[draw.node].instances;
+            let instance = instances.get(draw.instance).map_or(DMat4::IDENTITY, matrix);
             Carrier::Rigid(self.world_from_model * matrices[draw.node] * instance)
         }
     }

@@ -5,12 +5,13 @@
 //! of the settings are applied in this space. During a render, only the camera, the animation of the model and, for the
 //! effect `reveal`, the overall scale of the model change.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use glam::{DMat4, Mat4, Vec3};
 use plinth_model::{Image, Model};
 
-use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
+use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, SurfaceId, Surroundings};
 
 /// Quality of the light: the number of rays with which the light on surfaces is computed, and the number of samples with
 /// which the environment is filtered.
@@ -54,6 +55,8 @@ pub struct Scene {
     pub warnings: Vec<String>,
     /// For each node of the model, whether the setting `hiddenMeshNames` hides it.
     pub hidden_nodes: Vec<bool>,
+    /// The surface on which each decal lies, by the node of the decal.
+    pub decal_surfaces: BTreeMap<usize, SurfaceId>,
     /// The environment as a light source. The rotation, tint and exposure of the settings are already applied.
     pub environment: EnvironmentMap,
     /// `glossIntensity`: factor for the specular reflections of the environment.
@@ -79,9 +82,9 @@ pub struct Scene {
     pub is_dataset: bool,
     /// Whether the renderer has merged vertices of the model that are only one or two pixels apart.
     pub is_merged: bool,
-    /// Background of the video. It is transparent if the video has an alpha channel.
+    /// Background of the frames. It is transparent in datasets, and in videos with an alpha channel.
     pub background: Background,
-    /// Background of files without an alpha channel. It is never transparent.
+    /// Background of files without an alpha channel. It is never transparent. Datasets do not show it.
     pub opaque_background: Background,
     /// Settings of the post-processing effects.
     pub post: PostLook,

@@ -52,6 +52,17 @@ pub struct Camera {
     pub far: f32,
 }
 
+/// Identifies one instance of one primitive of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SurfaceId {
+    /// Index of the node.
+    pub node: usize,
+    /// Index of the instance (EXT_mesh_gpu_instancing); 0 if the node has no instances.
+    pub instance: usize,
+    /// Index of the primitive in the mesh of the node.
+    pub primitive: usize,
+}
+
 /// The world-space vertices of one instance of a primitive at one time.
 #[derive(Clone, Debug, Default)]
 pub struct PosedPrimitive {
@@ -72,4 +83,11 @@ pub struct PosedPrimitive {
     /// Unit tangents in world space. The list is empty if the primitive has no tangents. The fourth component is the
     /// handedness of the primitive's tangent, negated if `mirrored` is true.
     pub tangents: Vec<Vec3>,
+}
+
+impl PosedPrimitive {
+    /// Returns which instance of which primitive of the model this is.
+    pub const fn surface(&self) -> SurfaceId {
+        SurfaceId { node: self.node, instance: self.instance, primitive: self.primitive }
+    }
 }

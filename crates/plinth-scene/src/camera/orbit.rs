@@ -29,7 +29,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
     match motion.effect {
         // A turn by a multiple of 360° has no easing: the video loops, so the steps between all frames must be equal.
-        Effect::Turntable if is_whole(motion.sweep_deg()) => {
+        Effect::Turntable if motion.makes_whole_turns() => {
             Orbit { azimuth_deg: start + motion.sweep_deg() * looping, ..still }
         }
         Effect::Turntable => Orbit { azimuth_deg: start + motion.sweep_deg() * eased(ending), ..still },
@@ -73,11 +73,6 @@ pub(crate) const fn framing_radius(effect: Effect) -> f64 {
     }
 }
 
-fn is_whole(sweep_deg: f64) -> bool {
-    let turns = sweep_deg / 360.0;
-    (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
-}
-
 /// Returns a triangle wave: 0, 1, 0, −1, 0 over all frames. Frames on the way back have exactly the same values as the
 /// corresponding frames on the way out.
 fn swing(index: u32, count: u32) -> f64 {
@@ -119,6 +114,33 @@ mod tests {
         for easing in [true, false] {
             let steps = steps_round(&json!({"easing": easing, "rotateY": 30}));
             assert!(steps.iter().all(|s| (s - 2.0).abs() < 1e-9), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn settings_that_do_not_change_the_orbit_are_those_with_a_warning() {
+        let changes = [
+            ("easing", json!(false)),
+            ("sweepAngle", json!(100)),
+            ("easeOutRatio", json!(0.2)),
+            ("amplitude", json!(30)),
+            ("zoomStart", json!(2)),
+            ("zoomEnd", json!(2)),
+            ("scaleFrom", json!(0.5)),
+        ];
+        let orbits = |settings: &serde_json::Value| -> Vec<Orbit> {
+            let motion = motion(settings);
+            (0..9).map(|i| orbit(&motion, i, 9)).collect()
+        };
+        let partial = json!({"effect": "turntable", "sweepAngle": 90});
+        for before in Effect::NAMES.iter().map(|name| json!({"effect": name})).chain([partial]) {
+            for (key, value) in &changes {
+                let mut after = before.clone();
+                after[*key] = value.clone();
+                let settings = RenderSettings::from_json(&after, ParseOptions::default()).unwrap();
+                let warns = settings.unused().iter().any(|warning| warning.starts_with(&format!("{key}:")));
+                assert_eq!(warns, orbits(&after) == orbits(&before), "{after}");
+            }
         }
     }
 

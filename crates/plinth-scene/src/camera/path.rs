@@ -263,6 +263,14 @@ mod tests {
     }
 
     #[test]
+    fn a_video_that_is_shorter_than_a_frame_shows_the_start_of_its_path() {
+        let settings = json!({"endAngle": 90, "easeInSeconds": 60, "easeOutSeconds": 60});
+        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        let start = path(settings.path(), BASE, 6.0, 0, 2);
+        assert_eq!(path(settings.path(), BASE, f64::MIN_POSITIVE, 0, 1), start);
+    }
+
+    #[test]
     fn field_of_view_and_target_are_interpolated() {
         let wide = json!({"pose": {"position": [0, 0, 4], "lookAt": [1, 0, 0], "fov": 60}});
         let all = poses(&json!({"keyframes": [frame(0.0, 0.0), wide]}), 31);

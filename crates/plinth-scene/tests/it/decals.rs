@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
-use plinth_model::Model;
-use plinth_scene::{PosedPrimitive, Scene, SceneAssets, SceneError, build_scene};
+use glam::{Quat, Vec2, Vec3};
+use plinth_model::{Model, Node, Transform, Trs};
+use plinth_scene::{
+    PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, SceneAssets, SceneError, build_scene, build_scene_of_height,
+    smallest_pixel,
+};
 use serde_json::{Value, json};
 
-use crate::models::{arm, cuboid, model_of, morphing, primitive, settings, sliding};
+use crate::models::{arm, cuboid, model_of, morphing, placed_at, primitive, settings, sliding};
 
 fn image(alpha: u8) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
@@ -20,6 +23,11 @@ fn image(alpha: u8) -> Vec<u8> {
 
 /// Returns a scene with one decal. `decal` contains fields of the decal, and `more` contains other settings.
 fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
+    stuck_in_frames(model, decal, more, None)
+}
+
+/// Returns the same scene as [`stuck`]. Its frames are drawn with the given height.
+fn stuck_in_frames(model: Model, decal: &Value, more: &Value, height: Option<u32>) -> Scene {
     let mut all = json!({
         "id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 0], "euler": [0, 0, 0], "size": 0.5,
     });
@@ -27,7 +35,12 @@ fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     let mut json = more.clone();
     json["decals"] = json!([all]);
     let images = BTreeMap::from([("logo".to_owned(), image(255))]);
-    build_scene(Arc::new(model), &settings(&json), SceneAssets { environment: None, images: &images }).unwrap()
+    let (model, settings, assets) =
+        (Arc::new(model), settings(&json), SceneAssets { environment: None, images: &images });
+    match height {
+        Some(height) => build_scene_of_height(model, &settings, assets, height).unwrap(),
+        None => build_scene(model, &settings, assets).unwrap(),
+    }
 }
 
 /// Returns the geometry of the decal. It is the last primitive of the scene.
@@ -63,6 +76,67 @@ fn a_decal_lies_just_above_the_surface_where_it_was_put() {
         assert!((Vec2::from(*uv) - expected).length() < 1e-3, "{uv:?} at {p}");
     }
     assert!(scene.model.materials[primitive.material].overlay && scene.warnings.is_empty());
+}
+
+/// Returns the distance in pixels of a frame that is `height` pixels high.
+fn in_pixels(scene: &Scene, distance: f32, height: u32) -> f32 {
+    distance / smallest_pixel(scene.bounds, &scene.shots, height)
+}
+
+#[test]
+fn the_distance_of_a_decal_does_not_depend_on_how_the_model_is_stretched() {
+    let stretched = |x: f32, y: f32, z: f32| placed_at(sheet(), Trs { scale: Vec3::new(x, y, z), ..Trs::default() });
+    for (name, model, more) in [
+        ("thin", stretched(1.0, 1.0, 0.02), json!({})),
+        ("long", stretched(0.05, 0.05, 1.0), json!({})),
+        ("low", stretched(1.0, 0.02, 1.0), json!({})),
+        ("thin by a setting", sheet(), json!({"scaleZ": 0.02})),
+        ("long by a setting", sheet(), json!({"scaleX": 0.05, "scaleY": 0.05})),
+    ] {
+        let scene = stuck(model, &json!({}), &more);
+        for p in decal_of(&scene, None).positions {
+            let pixels = in_pixels(&scene, p.z, 1080);
+            assert!((pixels - SURFACE_ERROR_PIXELS - 0.2).abs() < 0.01, "{name}: {pixels} pixels");
+        }
+    }
+}
+
+#[test]
+fn a_decal_is_lifted_along_the_normal_of_a_sheared_surface() {
+    let mut model = sheet();
+    let scale = Transform::Trs(Trs { scale: Vec3::new(1.0, 0.02, 1.0), ..Trs::default() });
+    let rotation = Quat::from_rotation_x(-std::f32::consts::FRAC_PI_4);
+    let inclined = Transform::Trs(Trs { rotation, ..Trs::default() });
+    let sheet = Node { parent: Some(0), local: inclined, ..model.nodes[0].clone() };
+    model.nodes = vec![Node { local: scale, ..Node::default() }, sheet];
+    let scene = stuck(model, &json!({}), &json!({}));
+    let (normal, decal) = (scene.pose(None)[0].normals[0], decal_of(&scene, None));
+    for p in &decal.positions {
+        let pixels = in_pixels(&scene, p.dot(normal), 1080);
+        assert!((pixels - SURFACE_ERROR_PIXELS - 0.2).abs() < 0.01, "{pixels} pixels");
+    }
+    let shift = middle(&decal).reject_from_normalized(normal).length();
+    assert!(shift < 1e-4, "the decal is shifted by {shift}");
+}
+
+#[test]
+fn in_smaller_frames_a_decal_has_the_same_distance_in_pixels() {
+    for height in [180, 540, 1080] {
+        let scene = stuck_in_frames(sheet(), &json!({}), &json!({}), Some(height));
+        let pixels = in_pixels(&scene, decal_of(&scene, None).positions[0].z, height);
+        assert!((pixels - SURFACE_ERROR_PIXELS - 0.2).abs() < 0.01, "{height}: {pixels} pixels");
+    }
+}
+
+#[test]
+fn a_scene_knows_the_surface_of_each_decal() {
+    let mut model = model_of(vec![primitive(vec![[9.0; 3]; 3]), sheet().meshes[0].primitives[0].clone()]);
+    model.nodes.insert(0, Node::default());
+    let scene = stuck(model, &json!({"position": [-0.8, -0.8, -0.9], "size": 1}), &json!({}));
+    let posed = scene.pose(None);
+    let surface = scene.decal_surfaces[&decal_of(&scene, None).node];
+    assert_eq!((surface.node, surface.instance, surface.primitive), (1, 0, 1));
+    assert!(posed.iter().any(|one| one.surface() == surface));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests that the model is never cut off by the frame, and that it fills the frame.
 
 use glam::{Vec3, Vec4Swizzles};
-use plinth_model::{Model, Trs};
+use plinth_model::{Model, Topology, Trs};
 use plinth_scene::{Scene, SceneError, Shot, build_scene};
 use serde_json::{Value, json};
 
@@ -197,6 +197,12 @@ fn a_model_whose_vertices_are_all_at_one_point_gives_a_warning() {
     let expected = ["the model has no size: all its vertices are at one point, so the picture is the background"];
     assert_eq!(warnings(point(), &json!({})), expected);
     assert_eq!(warnings(together(point(), cuboid([0.0; 3], [0.1; 3])), &json!({})), Vec::<String>::new());
+    // A point is drawn as a dot.
+    let mut dot = point();
+    dot.meshes[0].primitives[0].topology = Topology::Points;
+    assert_eq!(warnings(dot.clone(), &json!({})), Vec::<String>::new());
+    let hidden = json!({"hiddenMeshNames": ["dot"]});
+    assert_eq!(warnings(together(point(), named(dot, "dot")), &hidden), expected);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 )]
 
 mod at_point;
+mod dataset;
 mod decals;
 mod focus;
 mod framing;

@@ -1,7 +1,9 @@
 //! Tests of the world-space vertices of posed models.
 
 use glam::{Mat4, Vec3};
-use plinth_model::{Animation, Channel, Interpolation, Model, MorphTarget, Node, Property, Transform, Trs};
+use plinth_model::{
+    Animation, Channel, Interpolation, Material, Model, MorphTarget, Node, Property, Transform, Trs, Volume,
+};
 use plinth_scene::PosedPrimitive;
 use serde_json::json;
 
@@ -218,22 +220,27 @@ fn meshes_that_move_or_have_a_skin_have_no_scale() {
 }
 
 #[test]
-fn the_largest_scale_of_a_growing_mesh_is_that_of_its_full_size() {
-    let mut model = together(cuboid([-1.0; 3], [1.0; 3]), cuboid([-1.0; 3], [1.0; 3]));
-    model.animations.push(Animation {
-        name: "grow".into(),
-        duration: 1.0,
-        channels: vec![Channel {
-            node: 1,
-            property: Property::Scale,
-            interpolation: Interpolation::Linear,
-            times: vec![0.0, 1.0],
-            values: vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
-        }],
-    });
+fn the_largest_scale_of_a_growing_volume_is_that_of_its_full_size() {
+    let body = || cuboid([-1.0; 3], [1.0; 3]);
+    let mut model = together(together(body(), body()), body());
+    // The first body keeps its size. The last one has no volume, so its scale does not matter.
+    let volume = Some(Volume { thickness: 0.1, ..Volume::default() });
+    model.materials.push(Material { volume, ..Material::default() });
+    for mesh in &mut model.meshes[..2] {
+        mesh.primitives[0].material = 1;
+    }
+    let grows = |node| Channel {
+        node,
+        property: Property::Scale,
+        interpolation: Interpolation::Linear,
+        times: vec![0.0, 1.0],
+        values: vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
+    };
+    model.animations.push(Animation { name: "grow".into(), duration: 1.0, channels: vec![grows(1), grows(2)] });
     let scene = scene(model, &json!({"animation": "*", "length": 1}));
     let posed = scene.pose(scene.shots[0].clip_time);
     assert_eq!(posed[1].scale, 0.0);
     let largest = scene.largest_scales(&posed);
     assert!(largest[0] == posed[0].scale && (largest[1] / largest[0] - 29.0 / 30.0).abs() < 1e-3, "{largest:?}");
+    assert_eq!(largest[2], 0.0);
 }

@@ -8,10 +8,15 @@ use super::groups::{RenderSettings, field};
 const UNSEEN: [&str; 1] = ["strictCredits"];
 
 impl RenderSettings {
-    /// Returns the settings that affect the frames, as JSON text with sorted keys. If the texts of two renders of the
-    /// same model are equal, their frames are equal, too. Values that equal the default are left out, because a missing
-    /// value has the same effect.
+    /// Returns [`Self::frame_settings`] as JSON text with sorted keys.
     pub fn frames(&self) -> String {
+        self.frame_settings().to_string()
+    }
+
+    /// Returns the settings that affect the frames, as a JSON object. If the objects of two renders of the same model are
+    /// equal, their frames are equal, too. Values that equal the default are left out, because a missing value has the
+    /// same effect. Numbers are floating-point numbers.
+    pub fn frame_settings(&self) -> Value {
         let is_seen = |key: &str, value: &Value| !UNSEEN.contains(&key) && !is_default(key, value);
         let seen: Map<String, Value> = self
             .sent
@@ -19,7 +24,7 @@ impl RenderSettings {
             .filter(|(key, value)| is_seen(key, value))
             .map(|(key, value)| (key.clone(), as_read(value)))
             .collect();
-        Value::Object(seen).to_string()
+        Value::Object(seen)
     }
 }
 

@@ -3,7 +3,8 @@
 use super::frames::is_default;
 use super::groups::{Effect, Output, Path, RenderSettings};
 
-/// Camera settings that have an effect with some camera motions only.
+/// Camera settings that have an effect with some camera motions only. A test of `plinth-scene` compares the list with
+/// the motions.
 const OF_SOME_MOTIONS: [(&str, &[Effect]); 7] = [
     ("easing", &[Effect::Turntable, Effect::HeroSpin, Effect::Showcase, Effect::ZoomOrbit, Effect::Reveal]),
     ("sweepAngle", &[Effect::Turntable, Effect::HeroSpin, Effect::ZoomOrbit, Effect::Reveal]),
@@ -33,6 +34,9 @@ impl RenderSettings {
                 let motions = motions.join(" or ");
                 warnings.push(format!("{key}: no effect, because effect is {}, not {motions}", effect.as_str()));
             }
+        }
+        if self.camera().makes_whole_turns() && self.changes("easing") {
+            warnings.push("easing: no effect, because a turntable of whole turns has a constant speed".to_owned());
         }
         let has_keyframes = !self.path().keyframes.is_empty();
         for key in Path::FIELDS.iter().map(|field| field.key).filter(|key| self.changes(key)) {
@@ -78,6 +82,10 @@ mod tests {
                     "sweepAngle: no effect, because effect is showcase, not turntable or hero-spin or zoom-orbit or reveal",
                 ],
             ),
+            (
+                json!({"easing": false, "sweepAngle": 720}),
+                vec!["easing: no effect, because a turntable of whole turns has a constant speed"],
+            ),
             (json!({"keyframes": [pose]}), vec!["keyframes: no effect, because effect is turntable, not keyframes"]),
             (
                 json!({"effect": "keyframes", "keyframes": [pose], "startAngle": 20, "zoom": 2, "loop": true}),
@@ -103,6 +111,7 @@ mod tests {
             json!({"effect": "showcase", "amplitude": 30, "zoom": 2, "rotateY": 90}),
             json!({"effect": "keyframes", "endAngle": 90, "zoom": 2, "rotateY": 90, "startFov": 20, "loop": true}),
             json!({"loop": false, "kfSegmentDuration": 2}),
+            json!({"easing": false, "sweepAngle": 90}),
         ] {
             assert_eq!(unused(&settings), Vec::<String>::new(), "{settings}");
         }

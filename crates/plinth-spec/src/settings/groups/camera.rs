@@ -68,6 +68,12 @@ impl CameraMotion {
     pub fn sweep_deg(&self) -> f64 {
         self.own_sweep_deg.unwrap_or(self.effect.sweep_deg())
     }
+
+    /// Returns whether the effect is a turntable that turns by a multiple of 360°. Such a video loops.
+    pub fn makes_whole_turns(&self) -> bool {
+        let turns = self.sweep_deg() / 360.0;
+        self.effect == Effect::Turntable && (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
+    }
 }
 
 impl Effect {

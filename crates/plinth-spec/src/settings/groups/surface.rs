@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::RenderSettings;
 use super::decals::Decal;
 use super::material_edits::MaterialEdit;
+use super::video::Output;
 use crate::limits;
 use crate::settings::declare::objects;
 use crate::settings::field::Field;
@@ -38,7 +39,10 @@ impl RenderSettings {
     }
 
     /// Returns the IDs of the overlays in use: first the overlay of the background, then the overlays of the decals.
+    /// Datasets have no background.
     pub fn overlay_ids(&self) -> impl Iterator<Item = &String> {
-        self.background().image.iter().chain(self.decals().iter().map(|decal| &decal.image))
+        let has_background = self.video().output == Output::Video;
+        let background = self.background().image.iter().filter(move |_image| has_background);
+        background.chain(self.decals().iter().map(|decal| &decal.image))
     }
 }

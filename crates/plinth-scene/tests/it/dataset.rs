@@ -1,0 +1,50 @@
+//! Tests of the scenes of datasets.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use plinth_scene::{DatasetViews, EnvironmentMap, SceneAssets, build_dataset};
+use plinth_spec::settings::Coverage;
+use serde_json::{Value, json};
+
+use crate::models::{cuboid, settings};
+
+/// Returns a description of the scene and the cameras of a small dataset with a decal. `more` contains other settings.
+fn described(more: &Value) -> String {
+    let mut json = json!({
+        "output": "dataset",
+        "decals": [{"id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 0],
+            "euler": [0, 0, 0], "size": 3, "imageAspect": 1}],
+    });
+    json.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    // The image is wider than textures may be in videos of the quality `share`.
+    let image = image::RgbaImage::from_pixel(2100, 8, image::Rgba([200, 10, 10, 255]));
+    let mut bytes = Cursor::new(Vec::new());
+    image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    let images = BTreeMap::from([("logo".to_owned(), bytes.into_inner())]);
+    let environment = Some(EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] });
+    let views = DatasetViews::Spread { count: 3, side: 64, coverage: Coverage::Hemisphere };
+    let model = Arc::new(cuboid([-1.0; 3], [1.0; 3]));
+    let (scene, set) =
+        build_dataset(model, &settings(&json), SceneAssets { environment, images: &images }, &views).unwrap();
+    assert!(scene.model.materials.iter().any(|material| material.overlay), "the decal does not touch the model");
+    format!("{scene:?} {set:?}")
+}
+
+#[test]
+fn quality_aspect_and_background_of_videos_have_no_effect_on_datasets() {
+    let plain = described(&json!({}));
+    for more in [
+        json!({"quality": "share"}),
+        json!({"quality": "4k"}),
+        json!({"quality": "pro"}),
+        json!({"aspect": "9:16"}),
+        json!({"bgColor": "#ff8800"}),
+        json!({"bgGradient": {"stops": [{"color": "#ff8800"}, {"color": "#002244"}], "angle": 30}}),
+        json!({"bgImageId": "deleted"}),
+    ] {
+        assert!(described(&more) == plain, "{more}");
+    }
+    assert!(described(&json!({"rotateY": 30})) != plain);
+}
