@@ -77,10 +77,15 @@ def with_nerfstudio(folder, cameras, poses):
         "blender-data": BlenderDataParserConfig(data=folder),
         "colmap": ColmapDataParserConfig(data=folder, colmap_path=pathlib.Path("sparse/0"), downscale_factor=1),
     }
+    # instant-ngp-data and blender-data assume square pixels. blender-data also assumes a principal point in the centre.
+    lens = {"fx": "fl_x", "fy": "fl_y", "cx": "cx", "cy": "cy"}
+    read = {"instant-ngp-data": ["fx", "cx", "cy"], "blender-data": ["fx"]}
     for name, config in configs.items():
         outputs = config.setup().get_dataparser_outputs(split="train")
         assert all(path.exists() for path in outputs.image_filenames)
-        assert np.allclose(outputs.cameras.fx.numpy(), cameras["fl_x"], rtol=1e-5)
+        for field in read.get(name, lens):
+            values = getattr(outputs.cameras, field).numpy()
+            assert np.allclose(values, cameras[lens[field]], rtol=1e-5), f"{name}: {field} differs"
         points = outputs.metadata.get("points3D_xyz")
         words = "" if points is None else f", {len(points)} points"
         if "original" in name:

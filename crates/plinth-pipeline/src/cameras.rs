@@ -9,10 +9,15 @@ use serde_json::{Map, Value};
 
 /// Tolerance of the check that the axes of a camera are orthogonal and have unit length.
 const RIGID: f64 = 1e-3;
+/// The same tolerance for matrices that are used unchanged. Matrices with a larger error were rounded by the program
+/// that wrote them, and are replaced by the nearest rigid transform.
+const EXACTLY_RIGID: f64 = 1e-9;
 /// Supported camera models. They either have no distortion, or have distortion coefficients that may be zero.
 const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"];
 /// Names of distortion coefficients, which must be zero.
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
+/// Names of the fields that are measured in pixels. They are ambiguous without the size of the image.
+const IN_PIXELS: [&str; 4] = ["fl_x", "fl_y", "cx", "cy"];
 /// Names of the fields with the focal length and the image size. All views must have the same values.
 const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
 
@@ -27,8 +32,10 @@ pub struct CamerasError(String);
 /// Parses cameras in the format of nerfstudio, instant-ngp and the NeRF-synthetic scenes. The file has one
 /// camera-to-world matrix per frame, and a focal length in pixels or a field of view. A camera looks along its −Z axis,
 /// and its +Y axis points up in the image. World space is the same as in datasets that Plinth writes. If the file has
-/// no image size, the images are squares of `side` pixels.
-/// Errors: if a field is missing or malformed, the camera has distortion, or a matrix is not a rigid transform.
+/// neither an image size nor a length in pixels, the images are squares of `side` pixels. Rotations that were rounded
+/// are made orthonormal.
+/// Errors: if a field is missing or malformed, the camera has distortion, the frames have different intrinsics, or a
+/// matrix is not a rigid transform.
 pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError> {
     let wrong = |message: String| Err(CamerasError(message));
     let file: Value = match serde_json::from_str(text) {
@@ -45,16 +52,12 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
     if let Some(model) = members.get("camera_model").filter(|m| !MODELS.iter().any(|known| *m == known)) {
         return wrong(format!("camera_model {model} is not supported; use one of {}", MODELS.join(", ")));
     }
-    let intrinsics = intrinsics(members, side)?;
+    let intrinsics = intrinsics(&shared_lens(members, frames)?, side)?;
     let mut world_from_camera = Vec::with_capacity(frames.len());
     for (i, frame) in frames.iter().enumerate() {
-        let Some(frame) = frame.as_object() else { return wrong(format!("frame {i} is not an object")) };
-        let own = |key: &&str| frame.get(*key).is_some_and(|value| Some(value) != members.get(*key));
-        if let Some(key) = LENS.iter().chain(&DISTORTION).find(|key| own(key)) {
-            return wrong(format!("frame {i} has a {key} of its own, but all frames must have the same one"));
-        }
         match frame.get("transform_matrix").and_then(matrix) {
-            Some(pose) if is_rigid(&pose) => world_from_camera.push(pose),
+            Some(pose) if is_rigid(&pose, EXACTLY_RIGID) => world_from_camera.push(pose),
+            Some(pose) if is_rigid(&pose, RIGID) => world_from_camera.push(nearest_rigid(&pose)),
             Some(_) => return wrong(format!("frame {i}: transform_matrix scales or mirrors, or is not finite")),
             None => return wrong(format!("frame {i}: transform_matrix is not a list of four rows of four numbers")),
         }
@@ -62,20 +65,48 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
     Ok(DatasetViews::Given { intrinsics, world_from_camera })
 }
 
-fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, CamerasError> {
-    let number = |key: &str| members.get(key).and_then(Value::as_f64);
-    if let Some(key) = DISTORTION.into_iter().find(|key| members.get(*key).is_some_and(|v| v.as_f64() != Some(0.0))) {
+/// Returns the fields of [`LENS`] and [`DISTORTION`], which are fields of the file or of every frame.
+/// Errors: if a frame has another value than the file or another frame.
+fn shared_lens(members: &Map<String, Value>, frames: &[Value]) -> Result<Map<String, Value>, CamerasError> {
+    let mut shared = Map::new();
+    for key in LENS.into_iter().chain(DISTORTION) {
+        let of_file = members.get(key);
+        let first = of_file.or_else(|| frames.first()?.get(key));
+        // Some programs write the same number with and without a decimal point.
+        let number = |value: Option<&Value>| value.and_then(Value::as_f64);
+        let differs =
+            |value: Option<&Value>| value != first && (number(value).is_none() || number(value) != number(first));
+        if let Some(i) = frames.iter().position(|frame| differs(frame.get(key).or(of_file))) {
+            let other = if of_file.is_some() { "the file" } else { "frame 0" };
+            return Err(CamerasError(format!(
+                "frame {i} has another {key} than {other}, but all frames must have the same one"
+            )));
+        }
+        shared.extend(first.map(|value| (key.to_owned(), value.clone())));
+    }
+    Ok(shared)
+}
+
+fn intrinsics(lens: &Map<String, Value>, side: u32) -> Result<Intrinsics, CamerasError> {
+    let number = |key: &str| lens.get(key).and_then(Value::as_f64);
+    if let Some(key) = DISTORTION.into_iter().find(|key| lens.get(*key).is_some_and(|v| v.as_f64() != Some(0.0))) {
         return Err(CamerasError(format!(
             "{key} is not 0, but lens distortion is not supported; undistort the cameras first"
         )));
     }
-    let length = |key: &str| match members.get(key) {
-        None => Ok(side),
+    let in_pixels = IN_PIXELS.into_iter().find(|key| lens.contains_key(*key));
+    let length = |key: &str| match (lens.get(key), in_pixels) {
+        (None, None) => Ok(side),
+        (None, Some(known)) => Err(CamerasError(format!(
+            "it has {known}, which is in pixels, but no {key}; add w and h, the size of the images in pixels"
+        ))),
         // Some programs write integers with a decimal point, such as 800.0.
-        Some(value) => SIDES.into_iter().find(|pixels| value.as_f64() == Some(f64::from(*pixels))).ok_or_else(|| {
-            let (least, most) = SIDES.into_inner();
-            CamerasError(format!("{key} is {value}, which is not a number of pixels from {least} to {most}"))
-        }),
+        (Some(value), _) => {
+            SIDES.into_iter().find(|pixels| value.as_f64() == Some(f64::from(*pixels))).ok_or_else(|| {
+                let (least, most) = SIDES.into_inner();
+                CamerasError(format!("{key} is {value}, which is not a number of pixels from {least} to {most}"))
+            })
+        }
     };
     let (width, height) = (length("w")?, length("h")?);
     let focal = |pixels: &str, degrees: &str, radians: &str, length: u32| {
@@ -111,9 +142,21 @@ fn row(value: &Value) -> Option<DVec4> {
     numbers.try_into().ok().map(DVec4::from_array)
 }
 
-fn is_rigid(pose: &DMat4) -> bool {
+fn is_rigid(pose: &DMat4, tolerance: f64) -> bool {
     let turn = DMat3::from_mat4(*pose);
-    pose.is_finite() && (turn * turn.transpose()).abs_diff_eq(DMat3::IDENTITY, RIGID) && turn.determinant() > 0.0
+    pose.is_finite() && (turn * turn.transpose()).abs_diff_eq(DMat3::IDENTITY, tolerance) && turn.determinant() > 0.0
+}
+
+/// Returns the rigid transform that is nearest to a nearly rigid transform. The position is kept. The rotation is found
+/// by Newton's iteration (Higham 1986, "Computing the polar decomposition").
+fn nearest_rigid(pose: &DMat4) -> DMat4 {
+    let mut turn = DMat3::from_mat4(*pose);
+    // Each step squares the error, so three steps reduce the error from `RIGID` to rounding errors.
+    for _ in 0..3 {
+        turn = (turn + turn.inverse().transpose()) * 0.5;
+    }
+    let [x, y, z] = [turn.x_axis, turn.y_axis, turn.z_axis].map(|axis| axis.extend(0.0));
+    DMat4::from_cols(x, y, z, pose.w_axis)
 }
 
 #[cfg(test)]
@@ -150,6 +193,39 @@ mod tests {
     }
 
     #[test]
+    fn intrinsics_can_be_in_the_frames_if_all_frames_have_the_same() {
+        let frame = |width: Value| {
+            json!({
+                "transform_matrix": AHEAD, "w": width, "h": 480, "fl_x": 500, "fl_y": 510, "cx": 300, "cy": 260,
+                "k1": 0,
+            })
+        };
+        let own = json!({"frames": [frame(json!(640)), frame(json!(640.0))]});
+        let DatasetViews::Given { intrinsics, world_from_camera } = read(own).unwrap() else { panic!() };
+        let expected = Intrinsics { width: 640, height: 480, fl_x: 500.0, fl_y: 510.0, cx: 300.0, cy: 260.0 };
+        assert_eq!((intrinsics, world_from_camera.len()), (expected, 2));
+    }
+
+    #[test]
+    fn rounded_rotations_are_made_orthonormal() {
+        let (s, c) = 0.7_f64.sin_cos();
+        let exact = [[c, 0.0, s, 0.123_456_7], [s, 0.0, -c, -4.0], [0.0, 1.0, 0.0, 0.5]];
+        let rounded = exact.map(|row| row.map(|x| (x * 1e4).round() / 1e4));
+        let DatasetViews::Given { world_from_camera, .. } =
+            read(json!({"frames": [{"transform_matrix": rounded}]})).unwrap()
+        else {
+            panic!()
+        };
+        let pose = world_from_camera[0];
+        let turn = DMat3::from_mat4(pose);
+        assert!((turn * turn.transpose()).abs_diff_eq(DMat3::IDENTITY, 1e-14), "{turn}");
+        let row = |i: usize| DVec4::from_array(exact[i]);
+        let wanted = DMat4::from_cols(row(0), row(1), row(2), DVec4::W).transpose();
+        assert!(turn.abs_diff_eq(DMat3::from_mat4(wanted), 2e-4), "{turn}");
+        assert_eq!(pose.w_axis, DVec4::new(rounded[0][3], -4.0, 0.5, 1.0));
+    }
+
+    #[test]
     fn poses_are_parsed_exactly() {
         // The JSON parser may round the last bit of a number differently. This error is far below the precision of
         // programs that read datasets.
@@ -182,11 +258,25 @@ mod tests {
             (json!({"camera_model": "OPENCV_FISHEYE"}), "OPENCV_FISHEYE"),
             (json!({"w": -3}), "w is -3"),
             (json!({"w": 1}), "not a number of pixels from 2 to 65535"),
-            (json!({"fl_x": 0}), "focal length"),
+            (json!({"w": 80, "h": 80, "fl_x": 0}), "focal length"),
+            (json!({"fl_x": 500}), "it has fl_x, which is in pixels, but no w"),
+            (json!({"w": 80, "cy": 40}), "it has cy, which is in pixels, but no h"),
             (frames(stretched), "frame 0"),
             (frames(mirrored), "frame 0"),
             (json!({"frames": [{"transform_matrix": [[1, 0, 0, 0]]}]}), "four rows"),
-            (json!({"frames": [{"transform_matrix": AHEAD, "fl_x": 3}]}), "fl_x of its own"),
+            (json!({"frames": [3]}), "frame 0"),
+            (
+                json!({"w": 80, "h": 80, "frames": [
+                    {"transform_matrix": AHEAD, "fl_x": 3}, {"transform_matrix": AHEAD, "fl_x": 4},
+                ]}),
+                "frame 1 has another fl_x than frame 0",
+            ),
+            (
+                json!({"frames": [{"transform_matrix": AHEAD, "k1": 0}, {"transform_matrix": AHEAD}]}),
+                "frame 1 has another k1",
+            ),
+            (json!({"frames": [{"transform_matrix": AHEAD, "k1": 0.1}]}), "k1 is not 0"),
+            (json!({"w": 80, "frames": [{"transform_matrix": AHEAD, "w": 90}]}), "frame 0 has another w than the file"),
         ] {
             let error = read(members).unwrap_err();
             assert!(error.contains(word), "{error}");

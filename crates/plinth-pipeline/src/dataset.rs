@@ -29,7 +29,7 @@ pub(crate) fn run(
     let stage = |stage, frame, frames| Progress { stage, frame, frames, left: None };
     report(stage(Stage::Loading, 0, 0));
     let views = job.dataset.views.clone().unwrap_or_else(|| views_of(&job.settings));
-    let (width, height) = size(&views);
+    let (width, height) = views.size();
     let build = |model| build_dataset(model, &job.settings, job.scene_assets(), &views);
     let ((mut scene, set), gpu) = load(job, width.max(height), build, cancel)?;
     if job.draft {
@@ -52,7 +52,8 @@ pub(crate) fn run(
     let about = DatasetAbout {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         adapter: adapter_name(&gpu),
-        render_settings: job.settings.echoed(),
+        // Renders with equal frames share one dataset, so the file must not depend on how one of them writes its settings.
+        render_settings: job.settings.frame_settings(),
         coverage: coverage(&views),
         warnings: scene.warnings.clone(),
     };
@@ -80,13 +81,6 @@ pub(crate) fn views_of(settings: &RenderSettings) -> DatasetViews {
     DatasetViews::Spread { count: quality.views(), side: quality.side(), coverage: dataset.coverage }
 }
 
-fn size(views: &DatasetViews) -> (u32, u32) {
-    match views {
-        DatasetViews::Spread { side, .. } => (*side, *side),
-        DatasetViews::Given { intrinsics, .. } => (intrinsics.width, intrinsics.height),
-    }
-}
-
 fn coverage(views: &DatasetViews) -> &'static str {
     match views {
         DatasetViews::Spread { coverage, .. } => coverage.as_str(),
@@ -110,11 +104,11 @@ pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     }
 }
 
-/// Returns a hash of all inputs that affect the pixels of the views. An interrupted dataset is resumed only if the hash
-/// is the same.
+/// Returns a hash of all inputs that affect the files of the dataset. An interrupted dataset is resumed only if the
+/// hash is the same.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
-    hash.update([u8::from(job.watermark), u8::from(job.draft)]);
+    hash.update([u8::from(job.watermark), u8::from(job.draft), u8::from(job.dataset.splits)]);
     hash.update(Sha256::digest(&job.model));
     for text in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
         hash.update(Sha256::digest(text));
@@ -195,6 +189,7 @@ mod tests {
             with(|job| job.model = vec![2]),
             with(|job| job.watermark = true),
             with(|job| job.draft = true),
+            with(|job| job.dataset.splits = true),
             with(|job| job.environment = Some(EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] })),
             with(|job| drop(job.assets.insert("logo".to_owned(), vec![1]))),
             with(|job| drop(job.assets.insert("logo".to_owned(), vec![2]))),

@@ -14,8 +14,8 @@ use plinth_media::{FramePlan, H264Encoder, MediaOutputs, MediaPlan, MediaWriter}
 use plinth_model::{Image, Model};
 use plinth_render::{Cache, Gpu, Picture, Renderer, merge_dense_vertices, separate_opaque_triangles};
 use plinth_scene::{
-    Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, max_texture_side,
-    studio,
+    Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene,
+    build_scene_of_height, max_texture_side, studio,
 };
 use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewOptions, PreviewQuestion};
 use plinth_spec::quality::FRAMES_PER_SECOND;
@@ -103,7 +103,7 @@ impl<'g> PreviewStage<'g> {
         // A reused renderer already contains the light, so the environment is not needed.
         let environment = if kept.is_some() { no_light() } else { self.environment(environment)? };
         let assets = SceneAssets { environment: Some(environment), images };
-        let mut scene = build_scene(Arc::clone(&self.loaded.model), settings, assets)?;
+        let mut scene = build_scene_of_height(Arc::clone(&self.loaded.model), settings, assets, height)?;
         separate_opaque_triangles(&mut scene);
         let index = frame_at(position, settings, scene.shots.len());
         if is_draft {

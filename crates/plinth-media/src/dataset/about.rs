@@ -14,7 +14,7 @@ pub struct DatasetAbout {
     pub version: String,
     /// Names of the graphics adapter and its driver.
     pub adapter: String,
-    /// Render settings. Aliases are replaced by the names of the settings.
+    /// Render settings that affect frames and differ from their defaults. Aliases are replaced by the names of the settings.
     pub render_settings: Value,
     /// The part of the sphere on which the cameras are: `hemisphere`, `sphere`, or `given` for custom cameras.
     pub coverage: &'static str,

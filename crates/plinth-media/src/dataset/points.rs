@@ -5,7 +5,7 @@ use plinth_frame::Layers;
 use super::cameras::DatasetCameras;
 use super::normals::in_set;
 
-/// Number of points of a dataset. There are fewer points if all views together have fewer pixels that show the model.
+/// Maximum number of points of a dataset. There are fewer points if the views have few pixels that show the model.
 const POINTS: usize = 200_000;
 /// Minimum alpha of pixels that become points. If no pixel of a view has this alpha, all pixels that show the model are
 /// used.
@@ -46,7 +46,7 @@ impl Point {
 
 /// Returns the maximum number of points that are sampled from each view.
 pub(crate) fn quota(views: usize) -> usize {
-    POINTS.div_ceil(views.max(1))
+    (POINTS / views.max(1)).max(1)
 }
 
 /// Samples at most `quota` points from a view. The list of pixels that show the model is divided into `quota` parts of
@@ -99,6 +99,12 @@ pub(crate) fn ply(rows: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dataset_has_at_most_200_000_points() {
+        assert_eq!([100, 196, 400].map(|views| views * quota(views)), [200_000, 199_920, 200_000]);
+        assert_eq!((quota(0), quota(300_000)), (200_000, 1));
+    }
 
     #[test]
     fn rows_round_trip() {

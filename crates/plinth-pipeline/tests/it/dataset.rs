@@ -101,6 +101,23 @@ fn views_of_a_box_by_custom_cameras_lie_on_it() {
 }
 
 #[test]
+fn settings_with_the_same_frames_give_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = |name: &str, settings: serde_json::Value| {
+        let set = folder.path().join(name);
+        let mut job = job(shapes::cuboid(), set.clone(), spread(3, 48, false));
+        job.settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        quietly(&job).unwrap();
+        std::fs::read_to_string(set.join("manifest.json")).unwrap()
+    };
+    let plain = manifest("a", json!({"output": "dataset", "zoom": 2}));
+    let other = json!({"output": "dataset", "zoom": 2.0, "videoLength": 6, "strictCredits": true});
+    assert_eq!(manifest("b", other), plain, "the manifest has the hash of every other file");
+    let read: serde_json::Value = serde_json::from_str(&plain).unwrap();
+    assert_eq!(read["renderSettings"], json!({"output": "dataset", "zoom": 2.0}));
+}
+
+#[test]
 fn the_same_job_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let sets = ["a.zip", "b.zip"].map(|name| {
