@@ -56,13 +56,24 @@ impl Store {
 
     /// Stores a file atomically by a multipart upload. Stores at most as many bytes as the file has at the beginning.
     pub async fn put_file(&self, key: &ObjectKey<'_>, file: &FilePath) -> Result<Stored> {
-        self.put_file_at(&self.path(key)?, file).await
+        self.put_file_at(&self.path(key)?, file, None).await
     }
 
-    async fn put_file_at(&self, path: &Path, file: &FilePath) -> Result<Stored> {
+    /// Like [`Self::put_file`], for a file whose size was checked before. An upload may begin much later, because the number of
+    /// concurrent uploads is limited and failed ones are repeated; meanwhile, an untrusted process may change the file.
+    /// Errors: the file does not have `size` bytes any more, and the errors of [`Self::put_file`].
+    pub async fn put_file_of_size(&self, key: &ObjectKey<'_>, file: &FilePath, size: u64) -> Result<Stored> {
+        self.put_file_at(&self.path(key)?, file, Some(size)).await
+    }
+
+    async fn put_file_at(&self, path: &Path, file: &FilePath, expected: Option<u64>) -> Result<Stored> {
         let _place = self.puts.acquire().await.map_err(std::io::Error::other)?;
         let reader = tokio::fs::File::open(file).await?;
         let size = reader.metadata().await?.len();
+        if expected.is_some_and(|expected| size != expected) {
+            let problem = "the size of the file has changed since it was checked";
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem).into());
+        }
         // The file may grow meanwhile, because the process that writes it is not trusted.
         let mut reader = reader.take(size);
         if size <= PART_BYTES as u64 {
@@ -127,7 +138,7 @@ impl Store {
 
     /// Stores a file under the path of a signed link.
     pub async fn put_path(&self, path: &str, file: &FilePath) -> Result<Stored> {
-        self.put_file_at(&self.path_of(path)?, file).await
+        self.put_file_at(&self.path_of(path)?, file, None).await
     }
 
     /// Reads a small object into memory.

@@ -21,6 +21,11 @@ const READ_TIME: Duration = Duration::from_mins(1);
 /// [`READ_TIME`] of uploads. S3 responds after it has received the whole body, so this is also the maximum time for sending a body. At
 /// most 18 parts of 8 MiB are sent at the same time, three of each of six files. They need a connection of 4 Mbit/s.
 const UPLOAD_READ_TIME: Duration = Duration::from_mins(5);
+/// Number of times that an upload is sent while it receives no data.
+const UPLOAD_TRIES: u32 = 3;
+/// Time since the first attempt of an upload after which it is not sent again. S3 rejects signatures that are more than 15 minutes
+/// old, and `object_store` signs an upload only once.
+const UPLOAD_RETRY_TIME: Duration = UPLOAD_READ_TIME.saturating_mul(UPLOAD_TRIES);
 /// Maximum total time of a ping.
 const PING_TIME: Duration = Duration::from_secs(10);
 
@@ -159,7 +164,8 @@ impl Purpose {
 
     fn retries(self) -> RetryConfig {
         match self {
-            Self::Requests | Self::Uploads => RetryConfig::default(),
+            Self::Requests => RetryConfig::default(),
+            Self::Uploads => RetryConfig { retry_timeout: UPLOAD_RETRY_TIME, ..RetryConfig::default() },
             // The caller wants to know whether the store responds now, and decides how often it is asked.
             Self::Pings => RetryConfig { max_retries: 0, ..RetryConfig::default() },
         }
@@ -208,5 +214,15 @@ mod tests {
     fn all_parts_that_are_uploaded_at_once_fit_through_4_mbit_per_second() {
         let bits = 8 * (PUTS_AT_ONCE * PARTS_AT_ONCE * PART_BYTES) as u64;
         assert_eq!(bits / UPLOAD_READ_TIME.as_secs() / 1_000_000, 4);
+    }
+
+    #[test]
+    fn requests_and_uploads_that_receive_no_data_are_sent_again() {
+        for (purpose, read_time) in [(Purpose::Requests, READ_TIME), (Purpose::Uploads, UPLOAD_READ_TIME)] {
+            let RetryConfig { retry_timeout, max_retries, .. } = purpose.retries();
+            assert!(retry_timeout > 2 * read_time && max_retries >= 2, "{retry_timeout:?} for {read_time:?}");
+        }
+        let signed_for = Duration::from_mins(15);
+        assert!(Purpose::Uploads.retries().retry_timeout <= signed_for, "S3 would reject the signature");
     }
 }

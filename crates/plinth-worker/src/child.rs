@@ -340,7 +340,8 @@ impl Running {
     }
 
     /// Kills all processes of the job, and returns the exit status of the process that the worker started. With
-    /// `by_itself`, first waits up to [`EXIT_TIMEOUT`] for this process to exit.
+    /// `by_itself`, first waits up to [`EXIT_TIMEOUT`] for this process to exit. Removes the caches of a job that used too much disk
+    /// space, or hid files.
     fn end(&mut self, by_itself: bool) -> Option<ExitStatus> {
         let deadline = Instant::now() + if by_itself { EXIT_TIMEOUT } else { Duration::ZERO };
         let mut status = None;
@@ -356,6 +357,9 @@ impl Running {
             drop(self.child.kill());
             drop(self.child.wait());
         }
+        // What the job wrote since its last measurement must not end the next job.
+        self.disk.measure(self.child.id());
+        self.disk.remove_exceeded_caches();
         status
     }
 

@@ -4,10 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plinth_service::free_bytes;
 
+use crate::scratch::remove_tree;
 use crate::session;
 use crate::system::{FileId, id_and_bytes};
 
@@ -36,9 +38,11 @@ pub(crate) struct JobDisk {
     disks: Disks,
     /// Folder of the job.
     folder: PathBuf,
-    /// Folders in which the job may write.
+    /// Folders in which the job may write. Those outside of `folder` are caches, which outlive the job.
     writable: Vec<PathBuf>,
     limits: DiskLimits,
+    /// Whether a measurement was [`DiskUse::TooMuch`] or [`DiskUse::Hidden`].
+    is_exceeded: AtomicBool,
 }
 
 /// Result of a measurement.
@@ -55,11 +59,39 @@ pub(crate) enum DiskUse {
 
 impl JobDisk {
     pub(crate) fn new(disks: &Disks, folder: &Path, writable: &[PathBuf], limits: DiskLimits) -> Self {
-        Self { disks: disks.clone(), folder: folder.to_owned(), writable: writable.to_vec(), limits }
+        Self {
+            disks: disks.clone(),
+            folder: folder.to_owned(),
+            writable: writable.to_vec(),
+            limits,
+            is_exceeded: AtomicBool::new(false),
+        }
     }
 
     /// Measures the files of the job, including deleted files that a process of `session` keeps open.
     pub(crate) fn measure(&self, session: u32) -> DiskUse {
+        let found = self.find_use(session);
+        if matches!(found, DiskUse::TooMuch | DiskUse::Hidden) {
+            self.is_exceeded.store(true, Ordering::Relaxed);
+        }
+        found
+    }
+
+    /// Removes the caches in which the job may write, if a measurement was [`DiskUse::TooMuch`] or [`DiskUse::Hidden`].
+    /// Otherwise the files that the job left there would end each later job with the same caches. All processes of the job
+    /// must have ended before.
+    pub(crate) fn remove_exceeded_caches(&self) {
+        if !self.is_exceeded.load(Ordering::Relaxed) {
+            return;
+        }
+        for cache in self.writable.iter().filter(|folder| !folder.starts_with(&self.folder)) {
+            if let Err(error) = remove_tree(cache) {
+                tracing::warn!(%error, folder = %cache.display(), "a cache that a job has filled cannot be removed");
+            }
+        }
+    }
+
+    fn find_use(&self, session: u32) -> DiskUse {
         let mut seen = BTreeSet::new();
         let Some(named) = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum::<Option<u64>>()
         else {
@@ -90,12 +122,11 @@ impl Drop for JobDisk {
 /// length of its path. Skips files that do not exist any more, because the job may delete files at any time. Skips files that
 /// are in `seen`, so that a file with several names counts once.
 fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> Option<u64> {
-    let hides = |error: &io::Error| matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidFilename);
     let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) if hides(&error) => return None,
+            Err(error) if is_hidden_by(&error) => return None,
             Err(_gone) => continue,
         };
         for entry in entries.flatten() {
@@ -106,12 +137,17 @@ fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> Option<u64> {
                     }
                     bytes += file_bytes(&about, seen);
                 }
-                Err(error) if hides(&error) => return None,
+                Err(error) if is_hidden_by(&error) => return None,
                 Err(_gone) => {}
             }
         }
     }
     Some(bytes)
+}
+
+/// Returns whether the error of a read means that the file exists, but that the worker cannot reach it.
+fn is_hidden_by(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidFilename)
 }
 
 fn file_bytes(about: &Metadata, seen: &mut BTreeSet<FileId>) -> u64 {
@@ -127,7 +163,6 @@ mod tests {
     use rustix::fs::{Mode, OFlags};
 
     use super::*;
-    use crate::scratch::remove_tree;
 
     fn job(disks: &Disks, folder: &Path, name: &str, limits: DiskLimits) -> JobDisk {
         let own = folder.join(name);
@@ -151,25 +186,30 @@ mod tests {
         assert_eq!(job.measure(std::process::id()), DiskUse::TooMuch);
     }
 
-    /// A user who may read any folder, such as root, is stopped only by the length of a path.
+    /// Creates folders in `parent`, the inner ones with a path that is longer than the system accepts. Even a user who may read any
+    /// folder, such as root, cannot read them by their path. Returns the path of the outermost one.
+    fn hide_folders(parent: &Path) -> PathBuf {
+        let (name, mut inner) = ("d".repeat(250), parent.to_owned());
+        let mut folder = File::open(parent).unwrap();
+        for _ in 0..20 {
+            rustix::fs::mkdirat(&folder, &name, Mode::RWXU).unwrap();
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            folder = rustix::fs::openat(&folder, &name, flags, Mode::empty()).unwrap().into();
+            inner.push(&name);
+        }
+        assert!(std::fs::read_dir(&inner).is_err(), "the path is longer than the system accepts");
+        parent.join(name)
+    }
+
     #[test]
     fn a_job_that_hides_its_files_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let limits = DiskLimits { most_bytes: u64::MAX, reserve_bytes: 0 };
         let job = job(&Disks::default(), folder.path(), "a", limits);
         let out = job.writable[0].clone();
-        let mut inner = out.clone();
-        let name = "d".repeat(250);
-        let mut parent = File::open(&out).unwrap();
-        for _ in 0..20 {
-            rustix::fs::mkdirat(&parent, &name, Mode::RWXU).unwrap();
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            parent = rustix::fs::openat(&parent, &name, flags, Mode::empty()).unwrap().into();
-            inner.push(&name);
-        }
-        assert!(std::fs::read_dir(&inner).is_err(), "the path is longer than the system accepts");
+        let hidden = hide_folders(&out);
         assert_eq!(job.measure(0), DiskUse::Hidden);
-        std::fs::remove_dir_all(out.join(&name)).unwrap();
+        std::fs::remove_dir_all(hidden).unwrap();
         assert_eq!(job.measure(0), DiskUse::Allowed);
         create_dir(out.join("hidden")).unwrap();
         let unreadable = |mode| std::fs::set_permissions(out.join("hidden"), Permissions::from_mode(mode)).unwrap();
@@ -178,6 +218,32 @@ mod tests {
             assert_eq!(job.measure(0), DiskUse::Hidden);
             remove_tree(&out).unwrap();
             assert!(!out.exists());
+        }
+    }
+
+    #[test]
+    fn caches_that_a_job_has_filled_are_removed_so_that_later_jobs_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, cache) = (folder.path().join("job"), folder.path().join("cache"));
+        let limits = DiskLimits { most_bytes: 300_000, reserve_bytes: 0 };
+        let begin = || {
+            std::fs::create_dir_all(own.join("out")).unwrap();
+            std::fs::create_dir_all(&cache).unwrap();
+            JobDisk::new(&Disks::default(), &own, &[own.join("out"), cache.clone()], limits)
+        };
+        let hide = || drop(hide_folders(&cache));
+        let fill = || write(cache.join("large"), vec![1; 400_000]).unwrap();
+        let misuses: [(&dyn Fn(), DiskUse); 2] = [(&hide, DiskUse::Hidden), (&fill, DiskUse::TooMuch)];
+        for (misuse, found) in misuses {
+            let job = begin();
+            assert_eq!(job.measure(0), DiskUse::Allowed);
+            job.remove_exceeded_caches();
+            assert!(cache.exists(), "a job that keeps its limits leaves its caches");
+            misuse();
+            assert_eq!(job.measure(0), found);
+            job.remove_exceeded_caches();
+            assert!(!cache.exists() && own.exists(), "{found:?}");
+            assert_eq!(begin().measure(0), DiskUse::Allowed);
         }
     }
 

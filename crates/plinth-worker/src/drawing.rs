@@ -9,7 +9,6 @@ use std::time::Duration;
 use plinth_pipeline::child::{ChildTask, RenderTask};
 use plinth_spec::OutputPaths;
 use plinth_spec::id::WorkspaceId;
-
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;

@@ -83,6 +83,12 @@ pub(crate) fn pass_on(listener: Option<JobListener>) -> impl FnMut(ChildEvent) +
     }
 }
 
+/// Returns the disk space that a job may use. A worker is also probed on a full disk, because it then waits for room.
+fn disk_limits(options: &WorkerOptions, task: &ChildTask) -> DiskLimits {
+    let reserve_bytes = if matches!(task, ChildTask::Probe(_)) { 0 } else { options.room_bytes };
+    DiskLimits { most_bytes: options.disk_bytes, reserve_bytes }
+}
+
 /// Returns the processor time in seconds that a process may use for a task with the time limit `time`.
 pub(crate) fn processor_secs(time: Duration) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
@@ -133,7 +139,7 @@ impl Node {
         for made in &writable {
             create_dir_all(made)?;
         }
-        let is_probe = matches!(task, ChildTask::Probe(_));
+        let limits = disk_limits(&self.options, &task);
         ChildJob { task, limits: self.limits(time) }.write(folder)?;
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
@@ -146,9 +152,6 @@ impl Node {
         let programs = programs(&self.options.environment, &self.options.ffmpeg);
         // Without `XDG_CACHE_HOME`, Mesa caches shaders in the home folder that /etc/passwd names, and ignores `HOME`.
         let variables = vec![("XDG_CACHE_HOME", home.join(".cache")), ("HOME", home), ("TMPDIR", temporary)];
-        // A worker is also probed on a full disk, because it then waits for room.
-        let reserve_bytes = if is_probe { 0 } else { self.options.room_bytes };
-        let limits = DiskLimits { most_bytes: self.options.disk_bytes, reserve_bytes };
         Ok(ChildPlan {
             disk: Arc::new(JobDisk::new(&self.disks, folder, &writable, limits)),
             folder: folder.to_owned(),
@@ -182,6 +185,35 @@ impl Node {
             Ended::Done(_other) => Err(cannot("the renderer returned an unexpected result".to_owned())),
             Ended::Failed(failure) => Err(cannot(failure.message)),
             Ended::Cancelled => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_pipeline::child::{PackageTask, PreviewTask};
+    use plinth_pipeline::{EncoderChoice, H264Encoder};
+
+    use super::*;
+
+    #[test]
+    fn previews_and_packagings_leave_as_much_of_the_disk_free_as_renders() {
+        let file = || PathBuf::from("file");
+        let options = WorkerOptions { disk_bytes: 1000, room_bytes: 10, ..WorkerOptions::new(file(), file()) };
+        let preview = PreviewTask { model: file(), longest: 1, adapter: None, ffmpeg: file(), cache: None };
+        let package = PackageTask { source: file(), out_dir: file(), ffmpeg: file(), encoder: H264Encoder::default() };
+        let probe = ProbeTask {
+            adapter: None,
+            ffmpeg: file(),
+            encoder: EncoderChoice::default(),
+            writes_videos: true,
+            writes_prores: true,
+        };
+        let tasks =
+            [(ChildTask::Preview(preview), 10), (ChildTask::Package(package), 10), (ChildTask::Probe(probe), 0)];
+        for (task, reserve_bytes) in tasks {
+            let limits = disk_limits(&options, &task);
+            assert_eq!((limits.most_bytes, limits.reserve_bytes), (1000, reserve_bytes), "{task:?}");
         }
     }
 }

@@ -101,16 +101,17 @@ pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf
 
 /// Deletes the least recently used models and home folders until the rest does not exceed the size limit.
 async fn evict(scratch: &Scratch, cache_bytes: u64) {
-    clear_until(scratch, move |bytes| bytes <= cache_bytes).await;
+    clear_until(scratch, move |bytes| Ok(bytes <= cache_bytes)).await;
 }
 
-/// Deletes the least recently used models and home folders until the disk has `room_bytes` of free space.
+/// Deletes the least recently used models and home folders until the disk has `room_bytes` of free space. Deletes nothing if the
+/// free space cannot be measured.
 pub(crate) async fn make_room(scratch: &Scratch, room_bytes: u64) {
     let folder = scratch.own().to_owned();
-    clear_until(scratch, move |_bytes| free_bytes(&folder).is_ok_and(|free| free >= room_bytes)).await;
+    clear_until(scratch, move |_bytes| Ok(free_bytes(&folder)? >= room_bytes)).await;
 }
 
-async fn clear_until(scratch: &Scratch, is_enough: impl Fn(u64) -> bool + Send + 'static) {
+async fn clear_until(scratch: &Scratch, is_enough: impl Fn(u64) -> io::Result<bool> + Send + 'static) {
     let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
     let cleared = tokio::task::spawn_blocking(move || clear(&folders, is_enough)).await;
     if let Ok(Err(error)) = cleared {
@@ -128,7 +129,8 @@ fn touch(file: &Path) {
 
 /// Deletes the least recently used entries of some folders. Stops when `is_enough` returns true; its argument is the size
 /// of the remaining entries in bytes.
-fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> bool) -> io::Result<()> {
+/// Errors: those of `is_enough`, and a folder that cannot be read.
+fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io::Result<()> {
     let mut models = Vec::new();
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
@@ -140,7 +142,7 @@ fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> bool) -> io::Result<()>
     models.sort();
     let mut bytes: u64 = models.iter().map(|(_used, size, _path)| size).sum();
     for (_used, size, path) in models {
-        if is_enough(bytes) {
+        if is_enough(bytes)? {
             break;
         }
         let removed = if path.is_dir() { remove_tree(&path) } else { std::fs::remove_file(&path) };
@@ -210,6 +212,17 @@ mod tests {
         assert!(!kept.exists());
     }
 
+    #[tokio::test]
+    async fn cached_models_are_kept_if_the_free_space_cannot_be_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let kept = scratch.models().join("model0000000");
+        std::fs::create_dir(&kept).unwrap();
+        std::fs::remove_dir_all(scratch.own()).unwrap();
+        make_room(&scratch, u64::MAX).await;
+        assert!(kept.exists());
+    }
+
     #[test]
     fn least_recently_used_models_are_evicted_first() {
         let folder = tempfile::tempdir().unwrap();
@@ -224,7 +237,7 @@ mod tests {
             }
         }
         touch(&folder.path().join("oldest").join("light").join("a"));
-        clear(&[folder.path().to_owned()], |bytes| bytes <= 25).unwrap();
+        clear(&[folder.path().to_owned()], |bytes| Ok(bytes <= 25)).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();

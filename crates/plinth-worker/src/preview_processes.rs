@@ -10,7 +10,6 @@ use plinth_service::previews::{AT_ONCE, WantedPreview};
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_spec::limits;
 use plinth_store::StoreError;
-
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 

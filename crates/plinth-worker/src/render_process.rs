@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::ChildEvent;
 use plinth_spec::id::{ModelId, WorkspaceId};
-
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;

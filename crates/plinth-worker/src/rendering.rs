@@ -15,7 +15,6 @@ use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{EnvPart, FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
-
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;

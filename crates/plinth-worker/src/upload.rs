@@ -25,10 +25,10 @@ pub(crate) async fn upload_render(
     let store = node.service.store();
     let missing = files.iter().filter(|(file, _place)| stored.get(**file).is_none());
     let places = missing.map(|(file, place)| (*file, place.as_path()));
-    for (file, path) in files_in(folder, places, node.options.disk_bytes)? {
+    for CheckedFile { key: file, path, size } in files_in(folder, places, node.options.disk_bytes)? {
         let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file, stored.codec);
-        let put = retry_store(node.options.outage, "a finished file", || store.put_file(&key, &path)).await?;
-        stored.stored.insert(file, put.into());
+        let put = || store.put_file_of_size(&key, &path, size);
+        stored.stored.insert(file, retry_store(node.options.outage, "a finished file", put).await?.into());
     }
     Ok(())
 }
@@ -45,16 +45,17 @@ pub(crate) async fn upload_package(
     let places = names.iter().map(|name| (name.clone(), Path::new(name)));
     let files = files_in(folder, places, node.options.disk_bytes)?;
     let (lists, media): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|(name, _path)| Path::new(name).extension().is_some_and(|kind| kind == "m3u8"));
-    let (masters, lists): (Vec<_>, Vec<_>) = lists.into_iter().partition(|(name, _path)| !name.contains('/'));
+        files.into_iter().partition(|file| Path::new(&file.key).extension().is_some_and(|kind| kind == "m3u8"));
+    let (masters, lists): (Vec<_>, Vec<_>) = lists.into_iter().partition(|file| !file.key.contains('/'));
     let mut bytes = 0;
     for files in [media, lists, masters] {
-        let puts = files.into_iter().map(|(name, path)| async move {
+        let puts = files.into_iter().map(|CheckedFile { key: name, path, size }| async move {
             let render = &claim.render;
             let attempt = render.files_attempt.unwrap_or(render.attempt);
             let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, &name);
-            let put = retry_store(node.options.outage, "a packaged file", || store.put_file(&key, &path)).await?;
-            Ok::<_, StoreError>(put.size)
+            let put = || store.put_file_of_size(&key, &path, size);
+            let stored = retry_store(node.options.outage, "a packaged file", put).await?;
+            Ok::<_, StoreError>(stored.size)
         });
         let puts = stream::iter(puts).buffer_unordered(AT_ONCE);
         bytes += puts.try_fold(0, async |sum, size| Ok(sum + size)).await?;
@@ -62,24 +63,35 @@ pub(crate) async fn upload_package(
     Ok(bytes)
 }
 
-/// Returns the paths of a job's output files in `folder`, as [`file_in`]. Their sizes together must not exceed `most_bytes`: a
-/// sparse file uses little of a job's disk space, but is stored as a file of its full size.
+/// An output file of a job, which was checked before its upload.
+#[derive(Debug)]
+struct CheckedFile<K> {
+    /// Says which file this is.
+    key: K,
+    path: PathBuf,
+    /// Size in bytes. A process of the job may still change the file.
+    size: u64,
+}
+
+/// Returns a job's output files in `folder`, as [`file_in`]. Their sizes together must not exceed `most_bytes`: a sparse file
+/// uses little of a job's disk space, but is stored as a file of its full size.
 fn files_in<'a, K>(
     folder: &Path,
     places: impl Iterator<Item = (K, &'a Path)>,
     most_bytes: u64,
-) -> io::Result<Vec<(K, PathBuf)>> {
+) -> io::Result<Vec<CheckedFile<K>>> {
     let mut bytes = 0_u64;
     let checked = places.map(|(key, place)| {
         let path = file_in(folder, place)?;
-        bytes = bytes.saturating_add(path.metadata()?.len());
+        let size = path.metadata()?.len();
+        bytes = bytes.saturating_add(size);
         if bytes > most_bytes {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "the job's output files are larger than its disk limit",
             ));
         }
-        Ok((key, path))
+        Ok(CheckedFile { key, path, size })
     });
     checked.collect()
 }
@@ -110,7 +122,8 @@ mod tests {
             std::fs::File::create(folder.path().join(name)).unwrap().set_len(1 << 40).unwrap();
         }
         let found = |most| files_in(folder.path(), names.into_iter().map(|name| (name, name)), most);
-        assert_eq!(found(2 << 40).unwrap().len(), 2);
+        let sizes: Vec<u64> = found(2 << 40).unwrap().into_iter().map(|file| file.size).collect();
+        assert_eq!(sizes, [1 << 40; 2]);
         assert_eq!(found((2 << 40) - 1).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 

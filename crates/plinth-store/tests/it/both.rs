@@ -10,8 +10,8 @@ use plinth_spec::OutputFile;
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::quality::Codec;
 use plinth_store::{
-    BlobStream, BundleEntry, LinkMethod, LinkSecret, LinkSigner, NewLink, ObjectKey, Store, StoreOptions, Stored,
-    bundle_length, bundle_stream, render_prefix,
+    BlobStream, BundleEntry, LinkMethod, LinkSecret, LinkSigner, NewLink, ObjectKey, Store, StoreError, StoreOptions,
+    Stored, bundle_length, bundle_stream, render_prefix,
 };
 use plinth_testkit::S3Server;
 use tempfile::TempDir;
@@ -103,6 +103,31 @@ async fn large_files_are_uploaded_in_parts_and_read_back_unchanged(store: Store)
     assert!(all(store.read(&ObjectKey::Model(&id), None).await.unwrap()).await == bytes);
 }
 
+async fn no_more_of_a_file_is_stored_than_its_size_at_the_beginning(store: Store) {
+    // Like a file that grows meanwhile, a file of this folder has more content than its size says.
+    let growing = std::path::Path::new("/proc/self/status");
+    assert_eq!(std::fs::metadata(growing).unwrap().len(), 0);
+    assert!(std::fs::read(growing).unwrap().len() > 100);
+    let id = model();
+    let stored = store.put_file(&ObjectKey::Model(&id), growing).await.unwrap();
+    assert_eq!(stored, Stored { size: 0, crc32: 0 });
+    assert_eq!(store.find(&ObjectKey::Model(&id)).await.unwrap().unwrap().size, 0);
+}
+
+async fn a_file_whose_size_has_changed_since_it_was_checked_is_not_stored(store: Store) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), b"checked").unwrap();
+    let id = model();
+    let key = ObjectKey::Model(&id);
+    let put = |size| store.put_file_of_size(&key, file.path(), size);
+    for other in [6, 8] {
+        let error = put(other).await.unwrap_err();
+        assert!(matches!(error, StoreError::File(_)) && !error.may_pass(), "{error}");
+    }
+    assert!(store.find(&key).await.unwrap().is_none());
+    assert_eq!(put(7).await.unwrap().size, 7);
+}
+
 async fn deleting_a_prefix_deletes_all_objects_under_it_and_no_others(store: Store) {
     let (first, second) = (render(), RenderId::parse("r00000000002").unwrap());
     for id in [&first, &second] {
@@ -164,6 +189,8 @@ macro_rules! on_both_stores {
 on_both_stores! {
     stored_objects_are_read_whole_and_in_ranges
     large_files_are_uploaded_in_parts_and_read_back_unchanged
+    no_more_of_a_file_is_stored_than_its_size_at_the_beginning
+    a_file_whose_size_has_changed_since_it_was_checked_is_not_stored
     deleting_a_prefix_deletes_all_objects_under_it_and_no_others
     a_bundle_has_the_announced_length_and_another_zip_reader_opens_it
 }

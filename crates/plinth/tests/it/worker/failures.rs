@@ -281,6 +281,21 @@ async fn a_render_over_its_disk_limit_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cache_that_a_render_has_filled_is_removed() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+                  head -c 60M /dev/zero >\"$HOME/large\"; exit 1";
+    let options = WorkerOptions { disk_bytes: 50 << 20, ..deployment.options_with(script) };
+    let own = options.scratch.join("homes").join(deployment.caller.workspace_id.as_str());
+    assert_eq!(deployment.render_with_worker(&id, options).await.status, RenderStatus::Error);
+    assert!(
+        own.join("used").exists() && !own.join("home").exists(),
+        "the next render of the workspace would fail, too"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_render_with_many_processes_is_killed() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", endless()).await;
@@ -370,13 +385,16 @@ async fn a_worker_whose_disk_is_full_at_its_start_ends_with_this_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_with_a_full_disk_claims_nothing() {
+async fn a_worker_with_a_full_disk_empties_its_cache_and_claims_nothing() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", tiny()).await;
     // If the worker claimed the render, it would fail.
     let fails = "if grep -q '\"render\"' \"$3/job.json\"; then exit 1; fi\nexec \"$@\"";
     let options = WorkerOptions { room_bytes: u64::MAX, ..deployment.options_with(fails) };
+    let cached = options.scratch.join("models/model0000000");
+    std::fs::create_dir_all(&cached).unwrap();
     let full = deployment.start_worker(options);
+    deployment.wait_until(&id, |_render| !cached.exists()).await;
     assert_eq!(deployment.render_with_worker(&id, deployment.options()).await.status, RenderStatus::Done);
     full.stop().await;
 }

@@ -1,11 +1,12 @@
 //! Tests of workers of pools: the renders that they take, their exit when they are idle, and their health checks.
 
-use std::net::TcpListener;
+use std::fs::File;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plinth_spec::state::RenderStatus;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, endless, tiny};
@@ -16,8 +17,12 @@ pub(super) struct Process(Child);
 
 impl Process {
     pub(super) fn start(deployment: &Deployment, flags: &[&str]) -> Self {
+        Self::start_by(program(), deployment, flags)
+    }
+
+    fn start_by(mut program: Command, deployment: &Deployment, flags: &[&str]) -> Self {
         let data = deployment.folder.path();
-        let process = program()
+        let process = program
             .args(["worker", "--data", data.to_str().unwrap(), "--database-url", deployment.database.address()])
             .args(["--store-url", &format!("file://{}/objects", data.display()), "--worker-slots", "1"])
             .args(flags)
@@ -67,13 +72,31 @@ async fn a_worker_renders_the_classes_that_it_takes_and_exits_when_idle() {
     assert_eq!(deployment.render(&standard).await.status, RenderStatus::Done);
 }
 
+/// Waits for a line with this message in a log, and returns the address in this line.
+async fn address_in(log: &Path, message: &str) -> String {
+    let reading = async {
+        loop {
+            let text = std::fs::read_to_string(log).unwrap();
+            let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            if let Some(line) = lines.find(|line| line["message"] == message) {
+                return line["address"].as_str().unwrap().to_owned();
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
+    };
+    timeout(TIMEOUT, reading).await.unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ended() {
     let deployment = Deployment::in_real_time().await;
-    let free_address = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let (address, metrics) = (free_address(), free_address());
-    let flags = ["--health-listen", &address, "--metrics-listen", &metrics, "--worker-grace-seconds", "200"];
-    let mut worker = Process::start(&deployment, &flags);
+    let (log, mut program) = (deployment.folder.path().join("log"), program());
+    program.env("PLINTH_LOG_FORMAT", "json").stderr(File::create(&log).unwrap());
+    let any = "127.0.0.1:0";
+    let flags = ["--health-listen", any, "--metrics-listen", any, "--worker-grace-seconds", "200"];
+    let mut worker = Process::start_by(program, &deployment, &flags);
+    let address = address_in(&log, "health checks are served").await;
+    let metrics = address_in(&log, "metrics are served").await;
     let http = plinth_testkit::Client::new(&format!("http://{address}"), "").http;
     let ask = async |path: &str| {
         let answer = http.get(format!("http://{address}{path}")).send().await.ok()?;

@@ -13,9 +13,18 @@ use tokio::time::sleep;
 
 use super::deployment::{Deployment, tiny};
 
+/// Returns the path of a file in the store.
+fn stored(deployment: &Deployment, id: &str, attempt: u32, name: &str) -> PathBuf {
+    deployment.folder.path().join(format!("objects/renders/{id}/{attempt}/{name}"))
+}
+
 /// Prevents the video of a render's first attempt from being stored, until the returned folder is removed.
 fn obstruct(deployment: &Deployment, id: &str) -> PathBuf {
-    let obstacle = deployment.folder.path().join(format!("objects/renders/{id}/1/video.mp4"));
+    obstruct_file(deployment, id, "video.mp4")
+}
+
+fn obstruct_file(deployment: &Deployment, id: &str, name: &str) -> PathBuf {
+    let obstacle = stored(deployment, id, 1, name);
     std::fs::create_dir_all(obstacle.join("a file cannot replace a folder")).unwrap();
     obstacle
 }
@@ -180,9 +189,27 @@ async fn of_renders_with_equal_frames_one_that_lost_its_lease_is_not_stored() {
         assert_eq!(deployment.wait_until_ended(id).await.status, RenderStatus::Done);
     }
     worker.stop().await;
-    let video = |id: &str, attempt: u32| {
-        deployment.folder.path().join(format!("objects/renders/{id}/{attempt}/video.mp4")).exists()
-    };
+    let video = |id: &str, attempt: u32| stored(&deployment, id, attempt, "video.mp4").exists();
     assert_eq!((video(&first, 1), video(&lost, 1), video(&lost, 2), video(&last, 1)), (true, false, true, true));
     assert_eq!(deployment.credits().await, 97, "each is charged once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_renders_with_equal_frames_one_that_lost_its_lease_gets_no_poster() {
+    const POSTER: &str = "poster.small.png";
+    let deployment = Deployment::new().await;
+    let (model, first) = deployment.upload("chair", Some(tiny())).await;
+    let lost = deployment.render_again(&model, tiny(), "lost").await;
+    let obstacle = obstruct_file(&deployment, &first, POSTER);
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&lost, |render| render.status == RenderStatus::PosterProcessing).await;
+    lose_lease(&deployment, &lost).await;
+    until_renewed_twice(&deployment, &first).await;
+    std::fs::remove_dir_all(obstacle).unwrap();
+    for id in [&first, &lost] {
+        assert_eq!(deployment.wait_until_ended(id).await.status, RenderStatus::Done);
+    }
+    worker.stop().await;
+    let poster = |id: &str, attempt: u32| stored(&deployment, id, attempt, POSTER).exists();
+    assert_eq!((poster(&first, 1), poster(&lost, 1), poster(&lost, 2)), (true, false, true));
 }
