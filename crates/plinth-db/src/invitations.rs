@@ -38,14 +38,20 @@ fn read(row: &Row) -> Result<Invitation> {
     })
 }
 
+/// Builds a statement that selects invitations.
+macro_rules! select {
+    ($($rest:literal),+) => {
+        concat!(
+            "SELECT id, workspace_id, role, email, inviter_id, created_at, expires_at FROM invitations WHERE ",
+            $($rest),+
+        )
+    };
+}
+
 /// Builds the statement that selects invitations which can be accepted at the time `$2`.
 macro_rules! select_open {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, workspace_id, role, email, inviter_id, created_at, expires_at FROM invitations \
-             WHERE ended_at IS NULL AND expires_at > $2 AND ",
-            $rest
-        )
+        select!("ended_at IS NULL AND expires_at > $2 AND ", $rest)
     };
 }
 
@@ -70,6 +76,12 @@ pub async fn find_open(conn: &mut Conn, sha256: &str, now: i64) -> Result<Option
     conn.fetch_optional(select_open!("sha256 = $1"), params![sha256, now]).await?.as_ref().map(read).transpose()
 }
 
+/// Finds an invitation that was accepted or revoked, by the hash of its secret.
+pub async fn find_ended(conn: &mut Conn, sha256: &str) -> Result<Option<Invitation>> {
+    let sql = select!("sha256 = $1 AND ended_at IS NOT NULL");
+    conn.fetch_optional(sql, params![sha256]).await?.as_ref().map(read).transpose()
+}
+
 /// Lists the invitations to a workspace that can be accepted, newest first.
 pub async fn list_open(conn: &mut Conn, workspace: &WorkspaceId, now: i64) -> Result<Vec<Invitation>> {
     let sql = select_open!("workspace_id = $1 ORDER BY created_at DESC, id DESC");
@@ -86,6 +98,12 @@ pub async fn end(tx: &mut Tx, workspace: &WorkspaceId, id: &InvitationId, now: i
 pub async fn end_all(tx: &mut Tx, workspace: &WorkspaceId, role: Role, now: i64) -> Result<()> {
     let sql = "UPDATE invitations SET ended_at = $3 WHERE workspace_id = $1 AND role = $2 AND ended_at IS NULL";
     tx.execute(sql, params![workspace, role.as_str(), now]).await.map(drop)
+}
+
+/// Ends all invitations to a workspace that are meant for an address.
+pub async fn end_for(tx: &mut Tx, workspace: &WorkspaceId, email: &str, now: i64) -> Result<()> {
+    let sql = "UPDATE invitations SET ended_at = $3 WHERE workspace_id = $1 AND email = $2 AND ended_at IS NULL";
+    tx.execute(sql, params![workspace, email, now]).await.map(drop)
 }
 
 /// Deletes the invitations that expired at or before the time `before`. Returns the number of deleted rows.

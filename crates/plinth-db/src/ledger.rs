@@ -110,9 +110,21 @@ async fn insert(tx: &mut Tx, entries: &[NewEntry]) -> Result<()> {
     tx.insert_rows("ledger", columns, &values).await
 }
 
-/// Returns whether an entry with this identifier exists.
-pub async fn exists(conn: &mut Conn, id: &EntryId) -> Result<bool> {
-    Ok(conn.fetch_optional("SELECT id FROM ledger WHERE id = $1", params![id]).await?.is_some())
+/// The change of a balance by an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BalanceChange {
+    pub account_id: AccountId,
+    pub pool: Pool,
+    /// Number of credits; positive when added to the account, negative when spent.
+    pub credits: i64,
+}
+
+row!(change_columns, change -> BalanceChange { account_id: "account_id", pool: "pool", credits: "credits" });
+
+/// Finds the change that the entry with this identifier has booked.
+pub async fn find_change(conn: &mut Conn, id: &EntryId) -> Result<Option<BalanceChange>> {
+    let sql = concat!("SELECT ", change_columns!(), " FROM ledger WHERE id = $1");
+    conn.fetch_optional(sql, params![id]).await?.as_ref().map(change).transpose()
 }
 
 /// Lists the entries of an account, newest first. With a `workspace`, lists only entries of this workspace.

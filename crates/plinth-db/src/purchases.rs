@@ -88,10 +88,12 @@ pub async fn set_session(tx: &mut Tx, id: &PurchaseId, session: &str) -> Result<
     tx.execute("UPDATE purchases SET session_id = $2 WHERE id = $1", params![id, session]).await.map(drop)
 }
 
-/// Sets the state of a payment that is not complete. Changes nothing if the payment's credits are booked already.
+/// Sets the state of a payment that is not complete. Changes nothing if the payment is complete, has failed or has expired, because
+/// an event of an earlier state may arrive late.
 pub async fn set_unpaid(tx: &mut Tx, id: &PurchaseId, status: PurchaseStatus) -> Result<()> {
-    let sql = "UPDATE purchases SET status = $2 WHERE id = $1 AND paid_at IS NULL";
-    tx.execute(sql, params![id, status.as_str()]).await.map(drop)
+    let sql = "UPDATE purchases SET status = $2 WHERE id = $1 AND status IN ($3, $4)";
+    let [pending, processing] = [PurchaseStatus::Pending, PurchaseStatus::Processing].map(PurchaseStatus::as_str);
+    tx.execute(sql, params![id, status.as_str(), pending, processing]).await.map(drop)
 }
 
 /// Marks a purchase as paid.

@@ -187,13 +187,18 @@ pub async fn set_name(tx: &mut Tx, id: &WorkspaceId, name: &str) -> Result<()> {
     tx.execute("UPDATE workspaces SET name = $2 WHERE id = $1", params![id, name]).await.map(drop)
 }
 
-/// Makes another account the owner of a workspace. The former owner becomes an administrator.
-pub async fn set_owner(tx: &mut Tx, id: &WorkspaceId, from: &AccountId, to: &AccountId, now: i64) -> Result<()> {
-    tx.execute("UPDATE workspaces SET owner_id = $2 WHERE id = $1", params![id, to]).await?;
+/// Makes another member the owner of a workspace. The former owner becomes an administrator. Returns false and changes nothing if
+/// the account is no member.
+pub async fn set_owner(tx: &mut Tx, id: &WorkspaceId, from: &AccountId, to: &AccountId) -> Result<bool> {
     let sql = "UPDATE members SET role = $3, is_manager = $4 WHERE workspace_id = $1 AND account_id = $2";
+    let (role, is_manager) = stored(Role::Owner);
+    if tx.execute(sql, params![id, to, role, is_manager]).await? != 1 {
+        return Ok(false);
+    }
     let (role, is_manager) = stored(Role::Admin);
     tx.execute(sql, params![id, from, role, is_manager]).await?;
-    set_member(tx, id, to, Role::Owner, now).await
+    tx.execute("UPDATE workspaces SET owner_id = $2 WHERE id = $1", params![id, to]).await?;
+    Ok(true)
 }
 
 /// Adds a member, or changes the role of a member. Never changes the role of the owner, even if the member has become the owner
@@ -232,10 +237,13 @@ const fn stored(role: Role) -> (&'static str, bool) {
     }
 }
 
-/// Removes a member. Returns false if the account is not a member, or is the owner.
-pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -> Result<bool> {
-    let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2 AND role <> $3";
-    Ok(tx.execute(sql, params![id, account, Role::Owner.as_str()]).await? == 1)
+/// Removes a member who has the role `from`. Returns false and removes nothing if the account is no member or has another role, as
+/// [`set_role`] does, or if it is the owner.
+pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, from: Role) -> Result<bool> {
+    let sql = "DELETE FROM members \
+               WHERE workspace_id = $1 AND account_id = $2 AND role = $3 AND is_manager = $4 AND role <> $5";
+    let (role, is_manager) = stored(from);
+    Ok(tx.execute(sql, params![id, account, role, is_manager, Role::Owner.as_str()]).await? == 1)
 }
 
 /// Returns the role of an account in a workspace; `None` if the account is not a member.

@@ -14,10 +14,12 @@ pub const RESUBMIT_MS: i64 = 5 * 1000;
 pub struct ReplayKey(String);
 
 impl ReplayKey {
-    /// Parses the value of the `Idempotency-Key` header. A blank value counts as no key.
+    /// Parses the value of the `Idempotency-Key` header. A blank value counts as no key. Control characters are left out, because
+    /// databases cannot store all of them.
     // Source: Spec, Create-render rules, 4 and 5.
     pub fn from_header(value: Option<&str>) -> Self {
-        Self(value.unwrap_or_default().trim().chars().take(KEY_CHARS).collect())
+        let text = value.unwrap_or_default().trim_matches(|c: char| c.is_whitespace() || c.is_control());
+        Self(text.chars().filter(|c| !c.is_control()).take(KEY_CHARS).collect())
     }
 
     /// Returns the key as a string. The string is empty for a request without a key.
@@ -48,6 +50,13 @@ mod tests {
         assert_eq!(ReplayKey::from_header(Some(&long)).as_str(), "é".repeat(80));
         let exact = "k".repeat(80);
         assert_eq!(ReplayKey::from_header(Some(&exact)).as_str(), exact);
+    }
+
+    #[test]
+    fn control_characters_are_no_part_of_a_key() {
+        for (value, key) in [("\0 a\0b\n ", "ab"), ("a b", "a b"), ("\0 \0", "")] {
+            assert_eq!(ReplayKey::from_header(Some(value)).as_str(), key, "{value:?}");
+        }
     }
 
     #[test]

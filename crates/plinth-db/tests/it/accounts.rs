@@ -122,7 +122,7 @@ async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
                 accounts::set_suspended(tx, &make::account_id(2), Some(7)).await?;
                 workspaces::set_deleted(tx, &id, 8).await?;
                 tokens::revoke(tx, &key, 9).await?;
-                workspaces::remove_member(tx, &id, &make::account_id(1)).await
+                workspaces::remove_member(tx, &id, &make::account_id(1), Role::Editor).await
             })
         })
         .await
@@ -192,11 +192,17 @@ async fn the_owner_keeps_the_role_until_a_team_is_handed_over(address: &str) {
             let team =
                 Workspace { id: id.clone(), name, owner_id, is_personal: false, created_at: 5, deleted_at: None };
             workspaces::insert(tx, &team).await?;
+            // A request that read the role of a member may hand the team over after the member was removed.
+            assert!(!workspaces::set_owner(tx, &id, &ada, &grace).await?);
+            assert_eq!(workspaces::role_of(tx, &id, &ada).await?, Some(Role::Owner));
             workspaces::set_member(tx, &id, &grace, Role::Editor, 6).await?;
-            workspaces::set_owner(tx, &id, &ada, &grace, 7).await?;
+            assert!(workspaces::set_owner(tx, &id, &ada, &grace).await?);
             // A request that read the role before the team was handed over may write a role afterwards.
             workspaces::set_member(tx, &id, &grace, Role::Viewer, 8).await?;
-            let is_removed = workspaces::remove_member(tx, &id, &grace).await?;
+            let mut is_removed = false;
+            for read in [Role::Editor, Role::Owner] {
+                is_removed |= workspaces::remove_member(tx, &id, &grace, read).await?;
+            }
             let roles = (workspaces::role_of(tx, &id, &ada).await?, workspaces::role_of(tx, &id, &grace).await?);
             Ok::<_, DbError>((roles, is_removed))
         })
@@ -215,7 +221,8 @@ async fn a_role_changes_only_if_it_is_the_one_that_was_read(address: &str) {
             // A request that read the role before it changed may write a role afterwards.
             let outdated = workspaces::set_role(tx, &team, &grace, Role::Editor, Role::Viewer).await?;
             let after_change = workspaces::role_of(tx, &team, &grace).await?;
-            workspaces::remove_member(tx, &team, &grace).await?;
+            assert!(!workspaces::remove_member(tx, &team, &grace, Role::Editor).await?, "an administrator by now");
+            assert!(workspaces::remove_member(tx, &team, &grace, Role::Admin).await?);
             let removed = workspaces::set_role(tx, &team, &grace, Role::Admin, Role::Viewer).await?;
             let after_removal = workspaces::role_of(tx, &team, &grace).await?;
             Ok::<_, DbError>(((promoted, outdated, after_change), (removed, after_removal)))

@@ -4,6 +4,7 @@ use plinth_db::models;
 use plinth_db::workspaces::{self, Workspace};
 use plinth_db::{Db, DbError, model_files, renders, storage};
 use plinth_spec::id::ModelId;
+use plinth_spec::role::Role;
 use plinth_spec::state::{ModelStatus, RenderStatus};
 use plinth_testkit::on_both_databases;
 
@@ -86,10 +87,12 @@ async fn an_account_has_the_models_of_all_workspaces_that_it_owns(address: &str)
     assert_eq!(of_team, 2 * size);
     let handing_over = db.write(|tx| {
         Box::pin(async move {
-            workspaces::set_owner(tx, &make::workspace_id(3), &make::account_id(1), &make::account_id(2), 5).await
+            let (team, from, to) = (make::workspace_id(3), make::account_id(1), make::account_id(2));
+            workspaces::set_member(tx, &team, &to, Role::Editor, 5).await?;
+            workspaces::set_owner(tx, &team, &from, &to).await
         })
     });
-    handing_over.await.unwrap();
+    assert!(handing_over.await.unwrap());
     assert_eq!((bytes_of(&db, 1).await, bytes_of(&db, 2).await), (size, 3 * size));
     // The models of a deleted team still count for its owner until their files are deleted.
     let mark = async || {

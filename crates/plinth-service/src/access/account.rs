@@ -34,14 +34,13 @@ impl Service {
         let email = normalized(&new.email)?;
         let created = self.write_at(move |tx, now| {
             Box::pin(async move {
+                let exists = format!("an account with the address {email} exists already");
                 if accounts::find_by_email(tx, &email).await?.is_some() {
-                    return Err(ServiceError::bad_request(format!(
-                        "an account with the address {email} exists already"
-                    )));
+                    return Err(ServiceError::bad_request(exists));
                 }
                 let (is_admin, subject) = (new.is_admin, email.clone());
-                let made: Result<AccountId> = insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await;
-                let id = made?;
+                let made = insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await;
+                let id = made.map_err(|error| error.into_service_error(exists))?;
                 if is_admin {
                     Actor::Command.log_new_admin(tx, &id, subject, now).await?;
                 }
@@ -57,15 +56,15 @@ impl Service {
         let created = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if accounts::count(tx).await? > 0 {
-                    return Err(FirstAccount::Exists);
+                    return Err(InsertError::Exists);
                 }
                 insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await
             })
         });
         match created.await {
             Ok(id) => Ok(Some(id)),
-            Err(FirstAccount::Exists) => Ok(None),
-            Err(FirstAccount::Failed(error)) => Err(error),
+            Err(InsertError::Exists) => Ok(None),
+            Err(InsertError::Failed(error)) => Err(error),
         }
     }
 
@@ -92,32 +91,43 @@ impl Service {
     }
 }
 
-/// The reason why the first account was not created.
-enum FirstAccount {
-    /// An account exists already, or another process is creating the first account.
+/// The reason why an account was not inserted.
+pub(super) enum InsertError {
+    /// An account with this address exists already; for the first account, any account. Another transaction may have inserted it since
+    /// this transaction searched for it.
     Exists,
     Failed(ServiceError),
 }
 
-impl From<DbError> for FirstAccount {
+impl InsertError {
+    /// Converts the error for the response. `exists` is the message if the account exists already.
+    pub(super) fn into_service_error(self, exists: impl Into<String>) -> ServiceError {
+        match self {
+            Self::Exists => ServiceError::bad_request(exists),
+            Self::Failed(error) => error,
+        }
+    }
+}
+
+impl From<DbError> for InsertError {
     fn from(error: DbError) -> Self {
         if error.is_duplicate() { Self::Exists } else { Self::Failed(error.into()) }
     }
 }
 
-impl From<ServiceError> for FirstAccount {
+impl From<ServiceError> for InsertError {
     fn from(error: ServiceError) -> Self {
         Self::Failed(error)
     }
 }
 
 /// Inserts an account with a personal workspace and a signup bonus.
-pub(super) async fn insert<E: From<DbError> + From<ServiceError>>(
+pub(super) async fn insert(
     tx: &mut Tx,
     new: NewAccount,
     bonus: u64,
     now: i64,
-) -> std::result::Result<AccountId, E> {
+) -> std::result::Result<AccountId, InsertError> {
     let account = Account {
         id: AccountId::new_random(),
         email: new.email,

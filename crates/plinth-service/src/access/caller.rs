@@ -1,5 +1,6 @@
 //! Authentication of API requests.
 
+use plinth_db::DbError;
 use plinth_db::tokens::{self, Bearer};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::{AccountId, TokenId, WorkspaceId};
@@ -68,7 +69,8 @@ impl Service {
         let role = check_bearer(&bearer, now)?;
         if bearer.token.last_used_at.is_none_or(|at| now - at >= TOUCH_MS) {
             let id = bearer.token.id.clone();
-            self.db.write(move |tx| Box::pin(async move { tokens::touch(tx, &id, now).await })).await?;
+            let touched = self.db.write(move |tx| Box::pin(async move { tokens::touch(tx, &id, now).await })).await;
+            log_failed_touch(touched);
         }
         let bound = BoundWorkspace { id: bearer.token.workspace_id.clone(), name: bearer.workspace_name };
         Ok(Caller {
@@ -83,6 +85,14 @@ impl Service {
             scopes: bearer.token.scopes,
             role,
         })
+    }
+}
+
+/// Logs that the time of the last use of a key or session could not be stored. The request needs no write, so that it succeeds
+/// nevertheless.
+pub(super) fn log_failed_touch(touched: std::result::Result<(), DbError>) {
+    if let Err(error) = touched {
+        tracing::warn!(cause = ?error, "the time of the last use of a key or session could not be stored");
     }
 }
 

@@ -22,10 +22,12 @@ pub(crate) async fn check_current_rights(tx: &mut Tx, caller: &Caller, now: i64)
         (None, None) => return Err(ServiceError::internal("a caller has neither a key nor a session")),
     };
     Caller { role, ..caller.clone() }.require(Scope::Render)?;
-    if payer != caller.payer_id {
-        return Err(forbidden("the workspace was handed over to another owner; try again"));
-    }
-    Ok(())
+    check_owner(&payer, &caller.payer_id)
+}
+
+/// Returns an error if the account `locked`, which the transaction has locked as the owner of a workspace, is not its `owner` any more.
+pub(super) fn check_owner(owner: &AccountId, locked: &AccountId) -> Result<()> {
+    if owner == locked { Ok(()) } else { Err(forbidden("the workspace was handed over to another owner; try again")) }
 }
 
 /// Returns an error if the caller's key or session is no longer valid, or if its account was suspended.

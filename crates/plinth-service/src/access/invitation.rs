@@ -8,6 +8,7 @@ use plinth_spec::role::Role;
 use plinth_spec::{ErrorCode, limits};
 
 use super::account::{insert, normalized};
+use super::current_rights::check_owner;
 use super::sign_in::{SECRET_CHARS, check_open, is_secret, open};
 use super::team::{check_may_own, find, find_member, require};
 use super::{Caller, ClientAddress, NewAccount};
@@ -57,11 +58,10 @@ impl Service {
     ) -> Result<NewInvitation> {
         let email = if email.trim().is_empty() { None } else { Some(normalized(email)?) };
         self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
-        let (account, id, secret) = (caller.account_id.clone(), id.to_owned(), random_text(SECRET_CHARS));
+        let (account, secret) = (caller.account_id.clone(), random_text(SECRET_CHARS));
         let (sha256, to) = (sha256_hex(&secret), email.clone());
-        let invited = self.write_as(caller, account.clone(), move |tx, now| {
+        let invited = self.write_in_team(caller, id, move |tx, workspace, own, now| {
             Box::pin(async move {
-                let (workspace, own) = find(tx, &account, &id).await?;
                 require(own.can_assign(role), "your role does not allow you to invite somebody with this role")?;
                 check_room(tx, &workspace.id, now).await?;
                 invitations::insert(tx, &invitation(&workspace, role, email, account, now), &sha256).await?;
@@ -83,11 +83,10 @@ impl Service {
     /// Errors: the caller is not the owner, or the account is no member.
     pub async fn offer_team(&self, caller: &Caller, id: &str, member: &str, link_base: &str) -> Result<NewInvitation> {
         self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
-        let (account, id, secret) = (caller.account_id.clone(), id.to_owned(), random_text(SECRET_CHARS));
+        let (account, secret) = (caller.account_id.clone(), random_text(SECRET_CHARS));
         let (sha256, member) = (sha256_hex(&secret), member.to_owned());
-        let offered = self.write_as(caller, account.clone(), move |tx, now| {
+        let offered = self.write_in_team(caller, id, move |tx, workspace, own, now| {
             Box::pin(async move {
-                let (workspace, own) = find(tx, &account, &id).await?;
                 require(own == Role::Owner, "only the owner can hand a team over")?;
                 let (member, _role) = find_member(tx, &workspace.id, &member).await?;
                 if member == account {
@@ -125,10 +124,8 @@ impl Service {
     pub async fn revoke_invitation(&self, caller: &Caller, id: &str, invitation: &str) -> Result<()> {
         let missing = || ServiceError::new(ErrorCode::NotFound, "this invitation has ended already");
         let invitation = InvitationId::parse(invitation).ok_or_else(missing)?;
-        let (account, id) = (caller.account_id.clone(), id.to_owned());
-        let revoked = self.write_as(caller, account.clone(), move |tx, now| {
+        let revoked = self.write_in_team(caller, id, move |tx, workspace, own, now| {
             Box::pin(async move {
-                let (workspace, own) = find(tx, &account, &id).await?;
                 require(own.can_manage(), "only the owner and the administrators can revoke invitations")?;
                 if invitations::end(tx, &workspace.id, &invitation, now).await? { Ok(()) } else { Err(missing()) }
             })
@@ -152,27 +149,42 @@ impl Service {
     }
 
     /// Accepts an invitation: the caller's account becomes a member of the team. If the invitation is an offer, the account
-    /// becomes the owner. Returns the identifier of the team.
+    /// becomes the owner. Returns the identifier of the team, also if an earlier request of the account has accepted the invitation:
+    /// a browser repeats a request whose response was lost.
     /// Errors: the invitation cannot be accepted any more, the account is a member already, or the offer is meant for
     /// another account.
     pub async fn accept_invitation(&self, caller: &Caller, secret: &str) -> Result<WorkspaceId> {
-        let (secret, account) = (secret.to_owned(), caller.account_id.clone());
-        let owner = {
-            let mut conn = self.db.read().await?;
-            let now = self.options.clock.now_ms(&mut conn).await?;
-            find_open(&mut conn, &secret, now).await?.1.owner_id
-        };
-        // The owner's account is locked, so that no render is charged while the owner changes.
-        let most_bytes = self.options.account_storage_bytes;
-        let accepted = self.write_as(caller, owner, move |tx, now| {
-            Box::pin(async move { accept(tx, &secret, &account, most_bytes, now).await })
+        match self.accept_open_invitation(caller, secret).await {
+            Err(error) if error.code == ErrorCode::NotFound => {
+                let mut conn = self.db.read().await?;
+                find_accepted(&mut conn, secret, &caller.account_id).await?.ok_or(error)
+            }
+            accepted => accepted,
+        }
+    }
+
+    async fn accept_open_invitation(&self, caller: &Caller, secret: &str) -> Result<WorkspaceId> {
+        let account = caller.account_id.clone();
+        let (_invitation, acceptance) = self.acceptance(secret).await?;
+        let accepted = self.write_as(caller, acceptance.owner.clone(), move |tx, now| {
+            Box::pin(async move { accept(tx, &acceptance, &account, now).await })
         });
         accepted.await
     }
 
+    /// Finds an invitation that can be accepted, and builds the request that accepts it.
+    async fn acceptance(&self, secret: &str) -> Result<(Invitation, Acceptance)> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let (invitation, workspace) = find_open(&mut conn, secret, now).await?;
+        let most_bytes = self.options.account_storage_bytes;
+        Ok((invitation, Acceptance { secret: secret.to_owned(), owner: workspace.owner_id, most_bytes }))
+    }
+
     /// Creates an account for an invited person, who becomes a member. The account has no signup bonus, so that invitations
     /// create no credits. Returns the secret of a new session and the identifier of the team.
-    /// Errors: the invitation cannot be accepted any more, the address is in use, or the password is too short.
+    /// Errors: the invitation cannot be accepted any more, the address is in use, or the password is too short. If an earlier request
+    /// has created the account with this invitation, the message says so.
     pub async fn sign_up(
         &self,
         client: &ClientAddress,
@@ -183,27 +195,51 @@ impl Service {
     ) -> Result<(String, WorkspaceId)> {
         let email = normalized(email)?;
         self.count_attempt(client, &email).await?;
-        if self.invitation(secret).await?.role == Role::Owner {
+        let (invitation, acceptance) = match self.acceptance(secret).await {
+            Ok(found) => found,
+            Err(error) if error.code == ErrorCode::NotFound => {
+                return Err(self.already_joined(secret, &email).await?.unwrap_or(error));
+            }
+            Err(error) => return Err(error),
+        };
+        if invitation.role == Role::Owner {
             return Err(of_somebody_else());
         }
         let hash = self.hash_new_password(client, password).await?;
-        let (secret, browser) = (secret.to_owned(), browser.to_owned());
-        let most_bytes = self.options.account_storage_bytes;
-        let signed_up = self.write_at(move |tx, now| {
+        let browser = browser.to_owned();
+        let signed_up = self.write_locked(acceptance.owner.clone(), move |tx, now| {
             Box::pin(async move {
+                let exists = "an account with this address exists already; sign in with it";
                 if accounts::find_by_email(tx, &email).await?.is_some() {
-                    return Err(ServiceError::bad_request(
-                        "an account with this address exists already; sign in with it",
-                    ));
+                    return Err(ServiceError::bad_request(exists));
                 }
                 let new = NewAccount { email, is_admin: false, password_hash: Some(hash) };
-                let account: AccountId = insert::<ServiceError>(tx, new, 0, now).await?;
-                let team = accept(tx, &secret, &account, most_bytes, now).await?;
+                let account = insert(tx, new, 0, now).await.map_err(|error| error.into_service_error(exists))?;
+                let team = accept(tx, &acceptance, &account, now).await?;
                 Ok((open(tx, &account, &browser, now).await?, team))
             })
         });
         signed_up.await
     }
+
+    /// Returns the error of a sign-up with an invitation that has ended, if an earlier request has created the account.
+    async fn already_joined(&self, secret: &str, email: &str) -> Result<Option<ServiceError>> {
+        let mut conn = self.db.read().await?;
+        let Some(account) = accounts::find_by_email(&mut conn, email).await? else { return Ok(None) };
+        let team = find_accepted(&mut conn, secret, &account.id).await?;
+        let message = "an account with this address has joined the team already; sign in with it";
+        Ok(team.map(|_joined| ServiceError::bad_request(message)))
+    }
+}
+
+/// A request that accepts an invitation.
+struct Acceptance {
+    /// Secret of the invitation's link.
+    secret: String,
+    /// Owner of the team, whose account the transaction locks, so that neither a role changes nor a render is charged meanwhile.
+    owner: AccountId,
+    /// Maximum size of the models of an account, in bytes.
+    most_bytes: u64,
 }
 
 fn invitation(workspace: &Workspace, role: Role, email: Option<String>, inviter: AccountId, now: i64) -> Invitation {
@@ -234,6 +270,20 @@ async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitatio
     if may_invite && is_open { Ok((invitation, workspace)) } else { Err(missing()) }
 }
 
+/// Finds the team of an invitation that has ended, if the account is a member of the team; for an offer, if it is the owner.
+async fn find_accepted(conn: &mut Conn, secret: &str, account: &AccountId) -> Result<Option<WorkspaceId>> {
+    let found = if is_secret(secret) { invitations::find_ended(conn, &sha256_hex(secret)).await? } else { None };
+    let Some(invitation) = found else { return Ok(None) };
+    match find(conn, account, invitation.workspace_id.as_str()).await {
+        Ok((workspace, role)) => {
+            let is_accepted = invitation.role != Role::Owner || role == Role::Owner;
+            Ok(is_accepted.then_some(workspace.id))
+        }
+        Err(error) if error.status < 500 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn busy() -> ServiceError {
     let message = "another request of your account is being processed; accept the offer again";
     ServiceError { retry_after_secs: Some(1), ..ServiceError::new(ErrorCode::RateLimited, message) }
@@ -250,8 +300,9 @@ async fn check_room(tx: &mut Tx, workspace: &WorkspaceId, now: i64) -> Result<()
 
 /// Accepts an invitation. A new owner pays for the models of the team, so with them the account may have at most `most_bytes` of models.
 /// Otherwise one account could fill teams with models again and again, and hand them over to another one.
-async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, most_bytes: u64, now: i64) -> Result<WorkspaceId> {
-    let (invitation, workspace) = find_open(tx, secret, now).await?;
+async fn accept(tx: &mut Tx, acceptance: &Acceptance, account: &AccountId, now: i64) -> Result<WorkspaceId> {
+    let (invitation, workspace) = find_open(tx, &acceptance.secret, now).await?;
+    check_owner(&workspace.owner_id, &acceptance.owner)?;
     check_open(tx, account).await?;
     let role = workspaces::role_of(tx, &workspace.id, account).await?;
     if invitation.role == Role::Owner {
@@ -266,7 +317,7 @@ async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, most_bytes: u64,
         check_may_own(tx, account).await?;
         let bytes = storage::models_of_workspace(tx, &workspace.id).await?;
         if bytes > 0 {
-            check_model_storage(tx, account, bytes, most_bytes).await?;
+            check_model_storage(tx, account, bytes, acceptance.most_bytes).await?;
         }
     } else if role.is_some() {
         return Err(ServiceError::bad_request("you are a member of this team already"));
@@ -279,7 +330,9 @@ async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, most_bytes: u64,
         return Err(ServiceError::new(ErrorCode::NotFound, "this invitation was used or revoked"));
     }
     if invitation.role == Role::Owner {
-        workspaces::set_owner(tx, &workspace.id, &workspace.owner_id, account, now).await?;
+        if !workspaces::set_owner(tx, &workspace.id, &workspace.owner_id, account).await? {
+            return Err(of_somebody_else());
+        }
     } else {
         workspaces::set_member(tx, &workspace.id, account, invitation.role, now).await?;
     }

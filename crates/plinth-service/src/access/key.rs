@@ -116,8 +116,9 @@ impl Service {
 
     /// Checks the name of a key and makes its secret.
     fn new_key(&self, new: NewKey) -> Result<(NewKeyMade, KeyRow)> {
-        if new.name.chars().count() > limits::KEY_NAME_CHARS {
-            let message = format!("a key's name has at most {} characters", limits::KEY_NAME_CHARS);
+        if new.name.chars().count() > limits::KEY_NAME_CHARS || new.name.contains(char::is_control) {
+            let message =
+                format!("a key's name has at most {} characters, without line breaks", limits::KEY_NAME_CHARS);
             return Err(ServiceError::bad_request(message));
         }
         let options = &self.options;

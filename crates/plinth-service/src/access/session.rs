@@ -7,7 +7,7 @@ use plinth_spec::wire::{BoundWorkspace, Scope};
 use plinth_spec::{ErrorCode, limits};
 
 use super::Caller;
-use super::caller::TOUCH_MS;
+use super::caller::{TOUCH_MS, log_failed_touch};
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::service::Service;
@@ -69,7 +69,9 @@ impl Service {
         drop(conn);
         let session_sha256 = sha256.clone();
         if now - session.seen_at >= TOUCH_MS {
-            self.db.write(move |tx| Box::pin(async move { sessions::touch(tx, &sha256, now).await })).await?;
+            let touched =
+                self.db.write(move |tx| Box::pin(async move { sessions::touch(tx, &sha256, now).await })).await;
+            log_failed_touch(touched);
         }
         let chosen = workspaces.iter().find(|m| Some(&m.workspace.id) == session.workspace_id.as_ref());
         let own = || workspaces.iter().find(|m| m.workspace.is_personal);

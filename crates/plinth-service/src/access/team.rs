@@ -1,5 +1,6 @@
 //! Team management by the members of a team.
 
+use futures_util::future::BoxFuture;
 use plinth_db::invitations::{self, Invitation};
 use plinth_db::workspaces::{self, Member, Workspace};
 use plinth_db::{Conn, Tx, accounts, renders};
@@ -8,6 +9,7 @@ use plinth_spec::role::Role;
 use plinth_spec::{ErrorCode, limits};
 
 use super::Caller;
+use super::current_rights::check_owner;
 use super::workspace::team_name;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
@@ -61,10 +63,9 @@ impl Service {
 
     /// Changes the name of a team.
     pub async fn rename_team(&self, caller: &Caller, id: &str, name: &str) -> Result<()> {
-        let (name, account, id) = (team_name(name)?, caller.account_id.clone(), id.to_owned());
-        let renamed = self.write_as(caller, account.clone(), move |tx, _now| {
+        let name = team_name(name)?;
+        let renamed = self.write_in_team(caller, id, move |tx, workspace, role, _now| {
             Box::pin(async move {
-                let (workspace, role) = find(tx, &account, &id).await?;
                 require(role.can_manage(), "only the owner and the administrators of a team can rename it")?;
                 Ok(workspaces::set_name(tx, &workspace.id, &name).await?)
             })
@@ -73,13 +74,11 @@ impl Service {
     }
 
     /// Changes the role of a member.
-    /// Errors: the caller's role does not allow the change; `not_found` if the team has no such member, or if another request
-    /// changes the member's role at the same time.
+    /// Errors: the caller's role does not allow the change, or the team has no such member.
     pub async fn set_team_role(&self, caller: &Caller, id: &str, member: &str, role: Role) -> Result<()> {
-        let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
-        let changed = self.write_as(caller, account.clone(), move |tx, _now| {
+        let member = member.to_owned();
+        let changed = self.write_in_team(caller, id, move |tx, workspace, own, _now| {
             Box::pin(async move {
-                let (workspace, own) = find(tx, &account, &id).await?;
                 let (member, present) = find_member(tx, &workspace.id, &member).await?;
                 require(own.can_assign(present) && own.can_assign(role), "your role does not allow this change")?;
                 // The right to change the role was checked for the role that was read.
@@ -90,35 +89,31 @@ impl Service {
         changed.await
     }
 
-    /// Removes a member. The member's keys for the team stop working immediately.
-    /// Errors: the caller's role does not allow the removal.
+    /// Removes a member. The member's keys for the team stop working immediately, and invitations to the member's address end.
+    /// Errors: the caller's role does not allow the removal, or the team has no such member.
     pub async fn remove_from_team(&self, caller: &Caller, id: &str, member: &str) -> Result<()> {
-        let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
-        let removed = self.write_as(caller, account.clone(), move |tx, _now| {
+        let member = member.to_owned();
+        let removed = self.write_in_team(caller, id, move |tx, workspace, own, now| {
             Box::pin(async move {
-                let (workspace, own) = find(tx, &account, &id).await?;
                 let (member, present) = find_member(tx, &workspace.id, &member).await?;
                 require(own.can_assign(present), "your role does not allow you to remove this member")?;
-                workspaces::remove_member(tx, &workspace.id, &member).await?;
-                Ok(())
+                remove(tx, &workspace.id, &member, present, now).await
             })
         });
         removed.await
     }
 
-    /// Ends the caller's membership.
+    /// Ends the caller's membership, and the invitations to the caller's address.
     /// Errors: the caller is the owner.
     pub async fn leave_team(&self, caller: &Caller, id: &str) -> Result<()> {
-        let (account, id) = (caller.account_id.clone(), id.to_owned());
-        let left = self.write_as(caller, account.clone(), move |tx, _now| {
+        let account = caller.account_id.clone();
+        let left = self.write_in_team(caller, id, move |tx, workspace, role, now| {
             Box::pin(async move {
-                let (workspace, role) = find(tx, &account, &id).await?;
                 if role == Role::Owner {
                     let message = "the owner cannot leave a team; hand it over or delete it first";
                     return Err(ServiceError::bad_request(message));
                 }
-                workspaces::remove_member(tx, &workspace.id, &account).await?;
-                Ok(())
+                remove(tx, &workspace.id, &account, role, now).await
             })
         });
         left.await
@@ -127,11 +122,8 @@ impl Service {
     /// Deletes a team. The keys of the team stop working immediately.
     /// Errors: the caller is not the owner, or renders of the team are queued or running.
     pub async fn delete_team(&self, caller: &Caller, id: &str) -> Result<()> {
-        let (account, id) = (caller.account_id.clone(), id.to_owned());
-        // The owner's account is locked, so that no render is created meanwhile.
-        let deleted = self.write_as(caller, account.clone(), move |tx, now| {
+        let deleted = self.write_in_team(caller, id, move |tx, workspace, role, now| {
             Box::pin(async move {
-                let (workspace, role) = find(tx, &account, &id).await?;
                 require(role == Role::Owner, "only the owner can delete a team")?;
                 let unfinished = renders::count_unfinished_in(tx, &workspace.id).await?;
                 if unfinished > 0 {
@@ -146,6 +138,40 @@ impl Service {
         });
         deleted.await
     }
+
+    /// Runs `work` in a transaction on behalf of a member of a team, and passes it the team, the member's role and the current time. The
+    /// transaction locks the owner's account, as orders and uploads of members do, because the owner pays for them. Therefore neither a
+    /// role changes nor a render is created while `work` runs.
+    /// Errors: those of [`find`]; the caller's key or session has ended; the owner changes at the same time.
+    pub(super) async fn write_in_team<T, F>(&self, caller: &Caller, id: &str, work: F) -> Result<T>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, Workspace, Role, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (account, id) = (caller.account_id.clone(), id.to_owned());
+        let owner = find(&mut self.db.read().await?, &account, &id).await?.0.owner_id;
+        let written = self.write_as(caller, owner.clone(), move |tx, now| {
+            Box::pin(async move {
+                let (workspace, role) = find(tx, &account, &id).await?;
+                check_owner(&workspace.owner_id, &owner)?;
+                work(tx, workspace, role, now).await
+            })
+        });
+        written.await
+    }
+}
+
+/// Removes a member, whose role `from` was read. Ends the invitations and offers to the member's address, by which a removed member
+/// could otherwise come back.
+/// Errors: the team has no such member.
+pub(super) async fn remove(tx: &mut Tx, team: &WorkspaceId, member: &AccountId, from: Role, now: i64) -> Result<()> {
+    if !workspaces::remove_member(tx, team, member, from).await? {
+        return Err(no_such_member());
+    }
+    if let Some(account) = accounts::find(tx, member).await? {
+        invitations::end_for(tx, team, &account.email, now).await?;
+    }
+    Ok(())
 }
 
 /// Finds a team and the role of one of its members.

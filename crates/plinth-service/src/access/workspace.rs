@@ -1,12 +1,15 @@
 //! Management of team workspaces by somebody who may run commands on the server.
 
-use plinth_db::Conn;
+use futures_util::future::BoxFuture;
 use plinth_db::workspaces::{self, Workspace};
+use plinth_db::{Conn, Tx};
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::role::Role;
 use plinth_spec::{ErrorCode, limits};
 
 use super::account::{find, normalized};
+use super::current_rights::check_owner;
+use super::team::remove;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
@@ -34,34 +37,31 @@ impl Service {
 
     /// Adds a member, or changes the role of a member.
     pub async fn set_member(&self, id: &WorkspaceId, email: &str, role: Role) -> Result<()> {
-        let (id, email) = (id.clone(), normalized(email)?);
-        let changed = self.write_at(move |tx, now| {
+        let email = normalized(email)?;
+        let changed = self.write_in_team_as_command(id, move |tx, workspace, now| {
             Box::pin(async move {
-                let workspace = team(tx, &id).await?;
                 let account = find(tx, &email).await?;
                 if account.id == workspace.owner_id || role == Role::Owner {
                     return Err(ServiceError::bad_request("the role of a workspace's owner cannot be changed"));
                 }
-                Ok(workspaces::set_member(tx, &id, &account.id, role, now).await?)
+                Ok(workspaces::set_member(tx, &workspace.id, &account.id, role, now).await?)
             })
         });
         changed.await
     }
 
-    /// Removes a member. The member's keys for this workspace stop working immediately.
+    /// Removes a member. The member's keys for this workspace stop working immediately, and invitations to the member's address end.
     pub async fn remove_member(&self, id: &WorkspaceId, email: &str) -> Result<()> {
-        let (id, email) = (id.clone(), normalized(email)?);
-        let removed = self.db.write(move |tx| {
+        let email = normalized(email)?;
+        let removed = self.write_in_team_as_command(id, move |tx, workspace, now| {
             Box::pin(async move {
-                let workspace = team(tx, &id).await?;
                 let account = find(tx, &email).await?;
                 if account.id == workspace.owner_id {
                     return Err(ServiceError::bad_request("the owner of a workspace cannot be removed from it"));
                 }
-                if workspaces::remove_member(tx, &id, &account.id).await? {
-                    return Ok(());
-                }
-                Err(ServiceError::new(ErrorCode::NotFound, format!("{email} is not a member")))
+                let role = workspaces::role_of(tx, &workspace.id, &account.id).await?;
+                let no_member = || ServiceError::new(ErrorCode::NotFound, format!("{email} is not a member"));
+                remove(tx, &workspace.id, &account.id, role.ok_or_else(no_member)?, now).await
             })
         });
         removed.await
@@ -69,17 +69,33 @@ impl Service {
 
     /// Deletes a team workspace. The keys of the workspace stop working immediately.
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
-        let id = id.clone();
-        let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
-        // The lock of the owner's account waits for transactions that are charging the owner.
-        let deleted = self.write_locked(owner, move |tx, now| {
+        let deleted = self.write_in_team_as_command(id, move |tx, workspace, now| {
             Box::pin(async move {
-                team(tx, &id).await?;
-                workspaces::set_deleted(tx, &id, now).await?;
+                workspaces::set_deleted(tx, &workspace.id, now).await?;
                 Ok(())
             })
         });
         deleted.await
+    }
+
+    /// Runs `work` in a transaction that holds the lock of the owner of a team workspace, and passes it the workspace and the current
+    /// time. The lock waits for transactions that charge the owner or change the members.
+    /// Errors: there is no such team workspace, or its owner changes at the same time.
+    async fn write_in_team_as_command<T, F>(&self, id: &WorkspaceId, work: F) -> Result<T>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, Workspace, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let id = id.clone();
+        let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
+        let written = self.write_locked(owner.clone(), move |tx, now| {
+            Box::pin(async move {
+                let workspace = team(tx, &id).await?;
+                check_owner(&workspace.owner_id, &owner)?;
+                work(tx, workspace, now).await
+            })
+        });
+        written.await
     }
 }
 

@@ -24,8 +24,12 @@ pub struct AccountQuery {
 
 impl Service {
     /// Returns a page of all accounts, the newest first.
+    /// Errors: the search has control characters.
     pub async fn list_accounts(&self, query: &AccountQuery, limit: u32) -> Result<Vec<ListedAccount>> {
         let search = query.search.trim().to_lowercase();
+        if search.contains(char::is_control) {
+            return Err(ServiceError::bad_request("the search must be a text on one line"));
+        }
         let filter = AccountFilter {
             search: Some(search).filter(|text| !text.is_empty()),
             admins: query.admins,

@@ -1,7 +1,7 @@
 //! Credits that an administrator grants.
 
 use plinth_db::accounts;
-use plinth_db::ledger;
+use plinth_db::ledger::{self, BalanceChange};
 use plinth_spec::AdminAction;
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, EntryId};
@@ -18,7 +18,7 @@ use crate::service::Service;
 /// Credits that an administrator grants.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Identifier of the ledger entry. A second grant with the same identifier changes nothing, so that a form can be sent twice.
+    /// Identifier of the ledger entry. A second, equal grant with the same identifier changes nothing, so that a form can be sent twice.
     pub entry: EntryId,
     /// Pool to which the credits are added.
     pub pool: Pool,
@@ -42,7 +42,8 @@ impl Grant {
 
 impl Service {
     /// Adds credits to a pool of an account, or removes them.
-    /// Errors: the account is unknown, the number is 0 or too large, or the pool has too few credits.
+    /// Errors: the account is unknown, the number is 0 or too large, the pool has too few credits, or another grant has the same
+    /// identifier.
     pub async fn grant_credits(&self, actor: &Actor, account: &AccountId, grant: Grant) -> Result<Balance> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(&grant.reason)?);
         if grant.credits == 0 || grant.credits.unsigned_abs() > limits::GRANT_CREDITS {
@@ -56,10 +57,11 @@ impl Service {
             Box::pin(async move {
                 actor.check(tx, now).await?;
                 let account = find(tx, &id).await?;
-                if ledger::exists(tx, &grant.entry).await? {
-                    return Ok(account.balance);
-                }
                 let Grant { entry, pool, credits, .. } = grant;
+                if let Some(booked) = ledger::find_change(tx, &entry).await? {
+                    let is_same = booked == BalanceChange { account_id: id, pool, credits };
+                    return if is_same { Ok(account.balance) } else { Err(sent_before()) };
+                }
                 post_entry(tx, entry, (&id, pool, credits), LedgerType::AdminGrant, "Granted by an administrator", now)
                     .await?;
                 let subject = format!("{}: {credits:+} {} credits", account.email, pool.as_str());
@@ -71,4 +73,9 @@ impl Service {
         });
         granted.await
     }
+}
+
+fn sent_before() -> ServiceError {
+    let message = "this form was sent before with other values; reload the page and send the form again";
+    ServiceError::bad_request(message)
 }

@@ -169,5 +169,8 @@ mod tests {
         assert_eq!(ids.overlays.into_iter().collect::<Vec<_>>(), ["o1", "o2"]);
         assert_eq!(ids.textures.into_iter().collect::<Vec<_>>(), ["t1"]);
         assert_eq!(asset_ids(&RenderSettings::default()), AssetIds::default());
+        let dataset = json!({"output": "dataset", "bgImageId": "o1"});
+        let dataset = RenderSettings::from_json(&dataset, ParseOptions::default()).unwrap();
+        assert_eq!(asset_ids(&dataset), AssetIds::default(), "datasets have no background");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plinth_db::{DbError, TimeLimits, sessions, tokens};
 use plinth_service::Meter;
 use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey};
 use plinth_spec::role::Role;
@@ -57,6 +58,41 @@ async fn the_time_of_the_last_use_of_a_key_is_stored_at_most_once_a_minute(addre
     assert_eq!(last_use().await, START);
     test_service.wait_ms(1);
     assert_eq!(last_use().await, START + 60_000);
+}
+
+/// PostgreSQL only: SQLite has no row locks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_succeeds_even_if_the_time_of_the_last_use_cannot_be_stored() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let token = test_service::key(service, &test_service.caller.account_id, None, vec![Scope::Read]).await;
+    let secret = session(&test_service).await;
+    let key = service.authenticate(Some(&token)).await.unwrap().token_id.unwrap();
+    let sha256 = service.session(&secret).await.unwrap().unwrap().caller.session_sha256.unwrap();
+    let time_limits = TimeLimits { lock: Duration::from_millis(200), ..TimeLimits::default() };
+    let limited = test_service.limited(database.address(), time_limits).await;
+    test_service.wait_ms(60_000);
+    let (locked, is_locked) = tokio::sync::oneshot::channel();
+    let (end, is_ended) = tokio::sync::oneshot::channel::<()>();
+    let db = service.db().clone();
+    let locking = tokio::spawn(async move {
+        let locking = db.write(|tx| {
+            Box::pin(async move {
+                tokens::touch(tx, &key, START).await?;
+                sessions::touch(tx, &sha256, START).await?;
+                locked.send(()).unwrap();
+                is_ended.await.unwrap();
+                Ok::<_, DbError>(())
+            })
+        });
+        locking.await
+    });
+    is_locked.await.unwrap();
+    limited.authenticate(Some(&token)).await.unwrap();
+    assert!(limited.session(&secret).await.unwrap().is_some());
+    end.send(()).unwrap();
+    locking.await.unwrap().unwrap();
 }
 
 async fn rejected_tokens_name_the_reason(address: &str) {
@@ -267,6 +303,10 @@ async fn a_key_belongs_to_the_account_that_creates_it(address: &str) {
     let token = service.create_own_key(&grace, new(limits::KEY_NAME_CHARS)).await.unwrap().token;
     assert_eq!(service.authenticate(Some(&token)).await.unwrap().account_id, grace.account_id);
     assert_eq!(code(service.create_own_key(&grace, new(limits::KEY_NAME_CHARS + 1)).await), ErrorCode::BadRequest);
+    for name in ["a\0b", "a\nb"] {
+        let new = NewKey { name: name.to_owned(), ..new_key(&grace.account_id) };
+        assert_eq!(code(service.create_own_key(&grace, new).await), ErrorCode::BadRequest, "{name:?}");
+    }
 }
 
 async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
@@ -450,7 +490,7 @@ async fn requests_of_one_account_do_not_use_up_the_connections() {
                 plinth_db::rate_windows::count(tx, &[(key, 300)], 1, 60_000, Some(1)).await?;
                 locked.send(()).unwrap();
                 tokio::time::sleep(Duration::from_secs(3)).await;
-                Ok::<_, plinth_db::DbError>(())
+                Ok::<_, DbError>(())
             })
         });
         counting.await.unwrap();

@@ -71,6 +71,33 @@ async fn a_grant_is_booked_once_and_logged_with_its_reason(address: &str) {
     test_service.assert_balanced().await;
 }
 
+async fn a_grant_with_the_identifier_of_another_one_is_rejected(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, ada) = (&test_service.service, &test_service.caller.account_id);
+    let grace = test_service::account(service, "grace@example.org").await;
+    let grant = Grant::paid(50);
+    service.grant_credits(&Actor::Command, ada, grant.clone()).await.unwrap();
+    let other_number = Grant { credits: 60, ..grant.clone() };
+    let other_pool = Grant { pool: Pool::Free, ..grant.clone() };
+    for (account, other) in [(ada, other_number), (ada, other_pool), (&grace, grant)] {
+        let error = service.grant_credits(&Actor::Command, account, other).await.unwrap_err();
+        assert!(error.code == ErrorCode::BadRequest && error.message.contains("reload the page"), "{error}");
+    }
+    let balance = async |email: &str| service.find_account(email).await.unwrap().balance;
+    let balances = [balance(EMAIL).await, balance("grace@example.org").await];
+    assert_eq!(balances.map(|balance| (balance.paid, balance.free)), [(150, 0), (100, 0)]);
+}
+
+async fn accounts_are_searched_by_a_text_on_one_line(address: &str) {
+    let test_service = TestService::new(address).await;
+    let query = |search: &str| AccountQuery { search: search.to_owned(), ..AccountQuery::default() };
+    assert_eq!(test_service.service.list_accounts(&query(" ADA\n"), 10).await.unwrap().len(), 1);
+    for search in ["a\0d", "a\nd"] {
+        let found = test_service.service.list_accounts(&query(search), 10).await;
+        assert_eq!(code(found), ErrorCode::BadRequest, "{search:?}");
+    }
+}
+
 async fn only_an_administrator_who_is_not_suspended_acts(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, ada) = (&test_service.service, &test_service.caller);
@@ -413,6 +440,8 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_grant_is_booked_once_and_logged_with_its_reason
+        a_grant_with_the_identifier_of_another_one_is_rejected
+        accounts_are_searched_by_a_text_on_one_line
         only_an_administrator_who_is_not_suspended_acts
         the_last_administrator_stays_one
         administrators_cannot_remove_each_other_at_once

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use plinth_db::ledger::{self, NewEntry, Posted};
 use plinth_service::billing::StripeOptions;
-use plinth_spec::PurchaseStatus;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::EntryId;
 use plinth_spec::wire::{LedgerType, Product};
+use plinth_spec::{ErrorCode, PurchaseStatus};
 use plinth_testkit::on_both_databases;
 
-use crate::test_service::{START, TestService};
+use crate::test_service::{START, TestService, code};
 
 /// Opens a service that sells a pack of credits. Its payment provider cannot be reached.
 pub(crate) async fn shop(address: &str) -> TestService {
@@ -50,8 +50,11 @@ async fn a_purchase_whose_payment_page_cannot_be_opened_has_failed(address: &str
     let test_service = shop(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
     test_service.wait_ms(5);
-    let failed = service.buy_credits(caller, "small", "https://plinth.example.org/credits").await.unwrap_err();
-    assert_eq!(failed.status, 502);
+    let buy = async |pack: &str| service.buy_credits(caller, pack, "https://plinth.example.org/credits").await;
+    assert_eq!(buy("small").await.unwrap_err().status, 502);
+    for unknown in ["huge", "small\0"] {
+        assert_eq!(code(buy(unknown).await), ErrorCode::NotFound, "{unknown:?}");
+    }
     let purchases = service.list_purchases(caller).await.unwrap();
     let found: Vec<_> = purchases.iter().map(|one| (one.status, one.credits, one.created_at, one.paid_at)).collect();
     assert_eq!(found, [(PurchaseStatus::Failed, 500, START + 5, None)]);

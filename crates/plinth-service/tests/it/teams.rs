@@ -1,12 +1,37 @@
 //! Tests of teams and of invitations to them.
 
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Duration;
+
+use plinth_db::accounts::Account;
+use plinth_db::{DbError, accounts, workspaces};
+use plinth_service::Service;
+use plinth_service::access::{Caller, NewAccount};
+use plinth_spec::funding::Balance;
+use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::{ErrorCode, limits};
-use plinth_testkit::on_both_databases;
+use plinth_testkit::{TestDatabase, on_both_databases, postgres};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 
-use crate::test_service::{EMAIL, TestService, caller, code};
+use crate::test_service::{EMAIL, START, TestService, account, caller, client, code};
+use crate::writers;
 
 const GRACE: &str = "grace@example.org";
+const ALAN: &str = "alan@example.org";
+const PASSWORD: &str = "a long password";
+
+/// Returns the addresses and roles of a team's members.
+async fn roles(service: &Service, owner: &Caller, team: &WorkspaceId) -> BTreeSet<(String, &'static str)> {
+    let members = service.team(owner, team.as_str()).await.unwrap().members;
+    members.into_iter().map(|member| (member.email, member.role.as_str())).collect()
+}
+
+fn set<const N: usize>(roles: [(&str, &'static str); N]) -> BTreeSet<(String, &'static str)> {
+    BTreeSet::from(roles.map(|(email, role)| (email.to_owned(), role)))
+}
 
 async fn the_number_of_teams_per_account_is_limited(address: &str) {
     let test_service = TestService::new(address).await;
@@ -92,6 +117,212 @@ async fn expired_invitations_are_deleted(address: &str) {
     assert_eq!(service.clean_up().await.unwrap().rows, 0);
 }
 
+/// Otherwise a member could be removed between the check of its rights and the commit of its order.
+async fn changes_of_a_team_wait_for_what_its_members_do(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let (grace, alan) = (caller(service, GRACE).await, caller(service, ALAN).await);
+    let [edith, leaving, removed] = ["edith@example.org", "bob@example.org", "carol@example.org"];
+    let (of_edith, bob) = (account(service, edith).await, caller(service, leaving).await);
+    for email in [removed, "dave@example.org"] {
+        account(service, email).await;
+    }
+    let members = [(GRACE, Role::Admin), (ALAN, Role::Editor), (edith, Role::Editor), (leaving, Role::Viewer)];
+    for (email, role) in members.into_iter().chain([(removed, Role::Editor)]) {
+        service.set_member(&team, email, role).await.unwrap();
+    }
+    let link = service.invite(owner, team.as_str(), Role::Viewer, "", "").await.unwrap().link;
+    let before = roles(service, owner, &team).await;
+    let browser = client("192.0.2.1");
+    // An order of a member holds this lock.
+    let (release, held) = writers::lock(service.db(), &owner.payer_id).await;
+    let mut changes = Box::pin(async {
+        tokio::join!(
+            service.remove_from_team(&grace, team.as_str(), alan.account_id.as_str()),
+            service.set_team_role(&grace, team.as_str(), of_edith.as_str(), Role::Viewer),
+            service.leave_team(&bob, team.as_str()),
+            service.rename_team(&grace, team.as_str(), "Studio"),
+            service.remove_member(&team, removed),
+            service.set_member(&team, "dave@example.org", Role::Editor),
+            service.invite(&grace, team.as_str(), Role::Viewer, "", ""),
+            service.sign_up(&browser, &link, "eve@example.org", PASSWORD.to_owned(), ""),
+        )
+    });
+    timeout(Duration::from_millis(300), &mut changes).await.unwrap_err();
+    let shown = service.team(owner, team.as_str()).await.unwrap();
+    assert_eq!((shown.workspace.name.as_str(), shown.invitations.len()), ("Team", 1));
+    assert_eq!(roles(service, owner, &team).await, before);
+    drop(release);
+    held.await.unwrap().unwrap();
+    let (by_admin, role, left, renamed, by_command, added, invited, joined) = changes.await;
+    for change in [by_admin, role, left, renamed, by_command, added, invited.map(drop), joined.map(drop)] {
+        change.unwrap();
+    }
+    let after = [
+        (EMAIL, "owner"),
+        (GRACE, "admin"),
+        (edith, "viewer"),
+        ("dave@example.org", "editor"),
+        ("eve@example.org", "viewer"),
+    ];
+    assert_eq!(roles(service, owner, &team).await, set(after));
+}
+
+/// Waits until a transaction of the database waits for a lock.
+async fn until_a_transaction_waits(database: &TestDatabase) {
+    let query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    let waiting = async {
+        loop {
+            let mut psql = Command::new(postgres().join("psql"));
+            let done = psql.args(["-X", "-A", "-t", "-d", database.address(), "-c", query]).output().unwrap();
+            if String::from_utf8_lossy(&done.stdout).trim() == "1" {
+                return;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), waiting).await.unwrap();
+}
+
+/// An administrator who removes a member does not remove the new owner. PostgreSQL only: SQLite has no row locks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_who_becomes_the_owner_meanwhile_is_not_removed() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let (grace, alan) = (caller(service, GRACE).await, caller(service, ALAN).await);
+    service.set_member(&team, GRACE, Role::Admin).await.unwrap();
+    service.set_member(&team, ALAN, Role::Editor).await.unwrap();
+    let (locked, is_locked) = oneshot::channel();
+    let (end, is_ended) = oneshot::channel::<()>();
+    let (db, id, from, to) = (service.db().clone(), team.clone(), owner.account_id.clone(), alan.account_id.clone());
+    let handing_over = tokio::spawn(async move {
+        let changing = db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &from).await?;
+                locked.send(()).unwrap();
+                is_ended.await.unwrap();
+                workspaces::set_owner(tx, &id, &from, &to).await
+            })
+        });
+        changing.await
+    });
+    is_locked.await.unwrap();
+    let removing = service.remove_from_team(&grace, team.as_str(), alan.account_id.as_str());
+    let (removed, ()) = tokio::join!(removing, async {
+        until_a_transaction_waits(&database).await;
+        end.send(()).unwrap();
+    });
+    assert!(handing_over.await.unwrap().unwrap());
+    let error = removed.unwrap_err();
+    assert!(error.code == ErrorCode::Forbidden && error.message.contains("handed over to another owner"), "{error}");
+    let expected = [(EMAIL, "admin"), (GRACE, "admin"), (ALAN, "owner")];
+    assert_eq!(roles(service, owner, &team).await, set(expected));
+}
+
+async fn a_removed_member_does_not_come_back_by_an_open_invitation(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let grace = caller(service, GRACE).await;
+    let id = grace.account_id.as_str();
+    for way in ["removed", "left", "command"] {
+        service.set_member(&team, GRACE, Role::Editor).await.unwrap();
+        let offer = service.offer_team(owner, team.as_str(), id, "").await.unwrap().link;
+        let invite =
+            async |email: &str| service.invite(owner, team.as_str(), Role::Editor, email, "").await.unwrap().link;
+        let (of_grace, of_anybody) = (invite(" Grace@example.org").await, invite("").await);
+        match way {
+            "removed" => service.remove_from_team(owner, team.as_str(), id).await.unwrap(),
+            "left" => service.leave_team(&grace, team.as_str()).await.unwrap(),
+            _command => service.remove_member(&team, GRACE).await.unwrap(),
+        }
+        for link in [&offer, &of_grace] {
+            assert_eq!(code(service.accept_invitation(&grace, link).await), ErrorCode::NotFound, "{way}");
+        }
+        assert!(service.invitation(&of_anybody).await.is_ok(), "{way}");
+    }
+    assert_eq!(roles(service, owner, &team).await, set([(EMAIL, "owner")]));
+}
+
+/// A browser repeats a request whose response was lost.
+async fn an_invitation_is_accepted_again_by_who_accepted_it(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let (grace, alan) = (caller(service, GRACE).await, caller(service, ALAN).await);
+    let invite = async || service.invite(owner, team.as_str(), Role::Editor, "", "").await.unwrap().link;
+    let offer = async || service.offer_team(owner, team.as_str(), grace.account_id.as_str(), "").await.unwrap().link;
+    let (link, another) = (invite().await, invite().await);
+    for _again in 0..2 {
+        assert_eq!(service.accept_invitation(&grace, &link).await.unwrap(), team);
+    }
+    assert_eq!(code(service.accept_invitation(&alan, &link).await), ErrorCode::NotFound, "not a member");
+    let (replaced, newest) = (offer().await, offer().await);
+    assert_eq!(code(service.accept_invitation(&grace, &replaced).await), ErrorCode::NotFound, "not the owner");
+    for _again in 0..2 {
+        assert_eq!(service.accept_invitation(&grace, &newest).await.unwrap(), team);
+    }
+    // The former owner is an administrator now, so that the invitation of an editor can still be accepted.
+    let sign_up = async |email: &str| {
+        service
+            .sign_up(&client("192.0.2.1"), &another, email, PASSWORD.to_owned(), "")
+            .await
+            .map(|(_secret, team)| team)
+    };
+    assert_eq!(sign_up("new@example.org").await.unwrap(), team);
+    let error = sign_up(" New@example.org").await.unwrap_err();
+    assert!(error.code == ErrorCode::BadRequest && error.message.contains("sign in with it"), "{error}");
+    assert_eq!(code(sign_up(ALAN).await), ErrorCode::NotFound, "not a member");
+    service.remove_member(&team, "new@example.org").await.unwrap();
+    assert_eq!(code(sign_up("new@example.org").await), ErrorCode::NotFound, "no longer a member");
+}
+
+async fn an_address_that_another_request_takes_first_exists_already(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let link = service.invite(owner, team.as_str(), Role::Viewer, "", "").await.unwrap().link;
+    let (inserted, is_inserted) = oneshot::channel();
+    let (end, is_ended) = oneshot::channel::<()>();
+    let db = service.db().clone();
+    let taking = tokio::spawn(async move {
+        let inserting = db.write(|tx| {
+            Box::pin(async move {
+                let new = Account {
+                    id: AccountId::parse("k3Jd92LmQx7a").unwrap(),
+                    email: GRACE.to_owned(),
+                    password_hash: None,
+                    is_admin: false,
+                    suspended_at: None,
+                    balance: Balance::default(),
+                    created_at: START,
+                };
+                accounts::insert(tx, &new).await?;
+                inserted.send(()).unwrap();
+                is_ended.await.unwrap();
+                Ok::<_, DbError>(())
+            })
+        });
+        inserting.await
+    });
+    is_inserted.await.unwrap();
+    let new = NewAccount { email: GRACE.to_owned(), is_admin: false, password_hash: None };
+    let browser = client("192.0.2.1");
+    let mut both = Box::pin(async {
+        tokio::join!(service.create_account(new), service.sign_up(&browser, &link, GRACE, PASSWORD.to_owned(), ""))
+    });
+    timeout(Duration::from_millis(300), &mut both).await.unwrap_err();
+    end.send(()).unwrap();
+    taking.await.unwrap().unwrap();
+    let (created, signed_up) = both.await;
+    for error in [created.unwrap_err(), signed_up.unwrap_err()] {
+        assert!(error.code == ErrorCode::BadRequest && error.message.contains("exists already"), "{error}");
+    }
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -100,5 +331,9 @@ mod both {
         an_account_creates_a_limited_number_of_invitations_per_hour
         an_invitation_is_void_while_its_sender_may_not_invite
         expired_invitations_are_deleted
+        changes_of_a_team_wait_for_what_its_members_do
+        a_removed_member_does_not_come_back_by_an_open_invitation
+        an_invitation_is_accepted_again_by_who_accepted_it
+        an_address_that_another_request_takes_first_exists_already
     }
 }

@@ -49,7 +49,10 @@ fn nanoid() -> String {
 }
 
 /// Locks an account from a separate connection, as another machine does. Dropping the returned sender ends the lock.
-async fn lock(db: &Db, account: &AccountId) -> (oneshot::Sender<()>, JoinHandle<std::result::Result<(), DbError>>) {
+pub(crate) async fn lock(
+    db: &Db,
+    account: &AccountId,
+) -> (oneshot::Sender<()>, JoinHandle<std::result::Result<(), DbError>>) {
     let (release, released) = oneshot::channel::<()>();
     let (tell, locked) = oneshot::channel();
     let (db, account) = (db.clone(), account.clone());

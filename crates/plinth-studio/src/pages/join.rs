@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::sign_in::{browser, go_home, welcome};
 use super::teams::enter;
-use crate::error::Result;
+use crate::error::{PageError, Result};
 use crate::form::{EmptyForm, SessionForm, form};
 use crate::format::{role_article, sentence};
 use crate::frame::{Frame, page};
@@ -82,7 +82,6 @@ pub(crate) async fn sign_in(
 ) -> Result<Response> {
     let Credentials { email, password } = form(request, &studio).await?;
     let service = &studio.service;
-    service.invitation(&link).await?;
     let secret = match service.sign_in_with_password(client, &email, password, browser(&headers)).await {
         Ok(secret) => secret,
         Err(error) => return again(&studio, link, error).await,
@@ -118,12 +117,16 @@ pub(crate) async fn sign_up(
     }
 }
 
-/// Shows the invitation again, with the reason why it was not accepted.
+/// Shows the invitation again, with the reason why it was not accepted. An invitation that has ended has no page, so that an error page
+/// shows the reason.
 async fn again(studio: &Studio, link: String, error: ServiceError) -> Result<Response> {
     if error.status >= 500 {
         return Err(error.into());
     }
-    let mut response = join_page(studio, None, link, Some(sentence(&error.message))).await?;
+    let mut response = match join_page(studio, None, link, Some(sentence(&error.message))).await {
+        Err(PageError::Message { status: StatusCode::NOT_FOUND, .. }) => return Err(error.into()),
+        shown => shown?,
+    };
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
     Ok(response)
 }

@@ -28,9 +28,12 @@ impl Service {
             let message = "only the owner and the administrators of a team can buy credits for it";
             return Err(ServiceError::new(ErrorCode::Forbidden, message));
         }
-        let product = products::find(&mut self.db.read().await?, product).await?;
-        let product =
-            product.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this credit pack is not sold any more"))?;
+        let not_sold = || ServiceError::new(ErrorCode::NotFound, "this credit pack is not sold any more");
+        // PostgreSQL rejects a text with a NUL character.
+        if product.contains(char::is_control) {
+            return Err(not_sold());
+        }
+        let product = products::find(&mut self.db.read().await?, product).await?.ok_or_else(not_sold)?;
         self.count_for(&caller.account_id, "purchases", limits::PURCHASES, WINDOW_MS).await?;
         let purchase = Purchase {
             id: PurchaseId::new_random(),

@@ -300,10 +300,14 @@ async fn payments_that_take_days_are_booked_when_they_succeed(served: Served) {
     assert_eq!(shop.paid().await, 100);
     assert_eq!(shop.event("checkout.session.async_payment_succeeded", session(&slow, "paid")).await, 200);
     assert_eq!(shop.paid().await, 600);
-    // A late event does not undo the payment.
+    // A late or repeated event does not undo a payment or a failure.
     assert_eq!(shop.event("checkout.session.expired", session(&slow, "unpaid")).await, 200);
+    for id in [&slow, &failed] {
+        assert_eq!(shop.event(COMPLETED, session(id, "unpaid")).await, 200);
+    }
     let page = shop.browser.get("/credits").await;
     assert!(page.shows(">Failed<") && page.shows(">Expired<") && page.shows(">Paid<"), "{}", page.html);
+    assert!(!page.shows("The bank confirms the payment"), "{}", page.html);
 }
 
 async fn without_a_key_no_credits_are_sold(served: Served) {
