@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each text file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 51]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 52]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -78,6 +78,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 51]> = LazyLock::new(||
         ("looks.js", SCRIPT, include_str!("../assets/js/looks.js").into()),
         ("price.js", SCRIPT, include_str!("../assets/js/price.js").into()),
         ("order.js", SCRIPT, include_str!("../assets/js/order.js").into()),
+        ("kept.js", SCRIPT, include_str!("../assets/js/kept.js").into()),
         ("history.js", SCRIPT, include_str!("../assets/js/history.js").into()),
         ("admin.js", SCRIPT, include_str!("../assets/js/admin.js").into()),
         ("copies.js", SCRIPT, include_str!("../assets/js/copies.js").into()),

@@ -7,6 +7,7 @@ import { copies } from "./copies.js";
 import { need, reason } from "./dom.js";
 import { finder } from "./finder.js";
 import { History } from "./history.js";
+import { keep, restore } from "./kept.js";
 import { look } from "./look.js";
 import { looks } from "./looks.js";
 import { ask, showPrice, showProblem } from "./price.js";
@@ -24,6 +25,7 @@ const schema = await (await fetch(form.dataset.schema)).json();
 const controls = [...form.querySelectorAll(".control")].map((root) => new Control(root));
 const values = new Values(controls, need("#find-setting", form), () => changed(true));
 
+restore(controls);
 for (const element of document.querySelectorAll(".scripted[hidden]")) element.hidden = false;
 for (const element of form.querySelectorAll(".unscripted")) element.hidden = true;
 
@@ -60,6 +62,7 @@ let asked = null;
 /** Requests the price. Returns whether the server accepts the current form. Shows no price until the server has answered. */
 async function update() {
   clearTimeout(timer);
+  keep(controls);
   asked?.abort();
   asked = new AbortController();
   isSettled = false;
@@ -165,12 +168,14 @@ looks(form, controls, () => {
   changed(true);
 });
 finder(need("#find-setting", form), form);
-// When the user goes back to the page, the browser restores the values of the fields. The script updates what depends on them.
+// When the user goes back to the page, the browser or `restore` sets the fields. The script updates what depends on them.
 const isRestored = controls.some((control) => control.isEdited);
 for (const control of controls) control.refresh();
 markGroups();
 if (isRestored) update();
 looking?.preview.changed();
+// A change is usually kept when the price is requested, but the user may leave the page before that.
+window.addEventListener("beforeunload", () => keep(controls));
 window.addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   sentAt = -Infinity;

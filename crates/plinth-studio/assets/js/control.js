@@ -25,7 +25,12 @@ export class Control {
     if (!first) return "";
     if (first.type !== "checkbox") return first.value;
     if (!this.names) return String(first.checked);
-    return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
+    return this.chosen.join("\n");
+  }
+
+  /** The names whose boxes are checked. */
+  get chosen() {
+    return this.inputs.filter((input) => input.checked).map((input) => input.value);
   }
 
   /** Whether the value differs from the value in the page as the server sent it. */

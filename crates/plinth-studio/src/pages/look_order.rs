@@ -9,6 +9,7 @@ use plinth_service::access::Caller;
 use plinth_service::billing::Price;
 use plinth_service::looks::{Candidate, new_order_key};
 use plinth_service::{Result as ServiceResult, ServiceError};
+use plinth_spec::ErrorCode;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::pricing::Quote;
 use plinth_spec::quality::Quality;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::bulk::chosen_models;
 use super::composer::rejected;
-use super::looks::{LookCard, cards};
+use super::looks::{LookCard, cards, version};
 use super::overview::allow_files;
 use crate::composer::with_label;
 use crate::error::Result;
@@ -26,6 +27,10 @@ use crate::format::{sentence, watermark_note};
 use crate::frame::{Frame, page_with_memory};
 use crate::response::wants_json;
 use crate::studio::Studio;
+
+const LOOK_CHANGED: &str = "this look was changed after the page was opened";
+const MODELS_LEFT_OUT: &str =
+    "some of the models cannot be rendered any more; check the price before you order renders of the others";
 
 #[derive(Template)]
 #[template(path = "look_order.html")]
@@ -45,76 +50,129 @@ struct OrderPage {
     /// Note that free credits pay.
     note: Option<String>,
     problem: Option<String>,
+    /// What has changed since the page of the form was opened.
+    notice: Option<String>,
     /// Idempotency key, so that a form which is sent twice orders only once.
     key: String,
+}
+
+/// The chosen look of a form.
+struct ChosenLook {
+    /// The settings, with the chosen quality if a quality was chosen.
+    settings: Map<String, Value>,
+    /// Whether the settings of the look are not those that the page showed.
+    is_changed: bool,
+}
+
+/// The result of a form, which the page shows.
+#[derive(Default)]
+struct Shown {
+    price: Option<Price>,
+    error: Option<ServiceError>,
+    notice: Option<String>,
 }
 
 /// Shows the page for the models that were chosen in the library.
 pub(crate) async fn choose(studio: &Studio, sent: &SessionFields) -> Result<Response> {
     let candidates = studio.service.order_candidates(sent.user.editor()?, &chosen_models(sent)?).await?;
-    show(studio, sent, candidates, None, None).await
+    show(studio, sent, candidates, Shown::default()).await
 }
 
-/// Shows the price of the renders, or orders them. A script gets the price as JSON.
+/// Shows the price of the renders, or orders them. A script gets the price as JSON. If the look or the models are not those of
+/// the page any more, orders nothing.
 pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sent: SessionFields) -> Result<Response> {
     let caller = sent.user.editor()?;
     let candidates = studio.service.order_candidates(caller, &chosen_models(&sent)?).await?;
-    let ids: Vec<&str> = candidates.iter().filter(|one| one.problem.is_none()).map(|one| one.id.as_str()).collect();
-    if ids.is_empty() {
-        return show(&studio, &sent, candidates, None, None).await;
+    let count = candidates.iter().filter(|one| one.problem.is_none()).count();
+    if count == 0 {
+        return show(&studio, &sent, candidates, Shown::default()).await;
     }
     let is_script = wants_json(&headers);
-    let settings = match settings(&studio, caller, &sent).await {
-        Ok(settings) => settings,
+    let look = match chosen_look(&studio, caller, &sent).await {
+        Ok(look) if is_script && look.is_changed => return Ok(rejected(&look_changed())),
+        Ok(look) => look,
         Err(error) if is_script => return Ok(rejected(&error)),
         Err(error) => return Err(error.into()),
     };
-    if sent.text("action") != "order" {
-        let renders = Some(vec![Value::Object(settings); ids.len()]);
-        return match studio.service.price(caller, QuoteRequest { renders }).await {
-            Ok(price) if is_script => {
-                let note = watermark_note(&price);
-                Ok(Json(json!({"quote": price.quote, "note": note})).into_response())
-            }
-            Err(error) if is_script => Ok(rejected(&error)),
-            Ok(price) => show(&studio, &sent, candidates, Some(price), None).await,
-            Err(error) if error.status < 500 => show(&studio, &sent, candidates, None, Some(error)).await,
-            Err(error) => Err(error.into()),
-        };
-    }
-    let item = |id: &&str| BatchItem {
-        model_id: Some((*id).to_owned()),
-        render_settings: Some(Value::Object(settings.clone())),
+    let is_order = sent.text("action") == "order";
+    let notice = if look.is_changed {
+        Some(format!("{LOOK_CHANGED}; check it and the price before you order"))
+    } else if is_order && count < candidates.len() {
+        // The form contains only the models that could be rendered when its page was opened.
+        Some(MODELS_LEFT_OUT.to_owned())
+    } else {
+        None
     };
-    let request = CreateBatch { renders: Some(ids.iter().map(item).collect()) };
-    match studio.service.create_batch(caller, request, ReplayKey::from_header(Some(sent.text("key")))).await {
-        Ok(_renders) => Ok(Redirect::to(&format!("{}/renders", studio.site.path)).into_response()),
-        Err(error) if error.status < 500 => show(&studio, &sent, candidates, None, Some(error)).await,
+    if is_order && notice.is_none() {
+        return order(&studio, &sent, candidates, &look.settings).await;
+    }
+    let renders = Some(vec![Value::Object(look.settings); count]);
+    match studio.service.price(caller, QuoteRequest { renders }).await {
+        Ok(price) if is_script => {
+            let note = watermark_note(&price);
+            Ok(Json(json!({"quote": price.quote, "note": note})).into_response())
+        }
+        Err(error) if is_script => Ok(rejected(&error)),
+        Ok(price) => show(&studio, &sent, candidates, Shown { price: Some(price), notice, error: None }).await,
+        Err(error) if error.status < 500 => {
+            show(&studio, &sent, candidates, Shown { error: Some(error), notice, price: None }).await
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Returns the settings of the chosen look, with the chosen quality if a quality was chosen.
-async fn settings(studio: &Studio, caller: &Caller, sent: &SessionFields) -> ServiceResult<Map<String, Value>> {
-    let mut settings = studio.service.look(caller, sent.text("look")).await?.settings;
+/// Orders a render of each model.
+async fn order(
+    studio: &Studio,
+    sent: &SessionFields,
+    candidates: Vec<Candidate>,
+    settings: &Map<String, Value>,
+) -> Result<Response> {
+    let item = |model: &Candidate| BatchItem {
+        model_id: Some(model.id.clone()),
+        render_settings: Some(Value::Object(settings.clone())),
+    };
+    let request = CreateBatch { renders: Some(candidates.iter().map(item).collect()) };
+    let key = ReplayKey::from_header(Some(sent.text("key")));
+    match studio.service.create_batch(sent.user.editor()?, request, key).await {
+        Ok(_renders) => Ok(Redirect::to(&format!("{}/renders", studio.site.path)).into_response()),
+        Err(error) if error.status < 500 => {
+            show(studio, sent, candidates, Shown { error: Some(error), ..Shown::default() }).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the identifier of the chosen look, and the version that the page showed. There is no version if an earlier version of
+/// the program created the page.
+fn look_and_version(sent: &SessionFields) -> (&str, Option<&str>) {
+    let look = sent.text("look");
+    look.split_once('.').map_or((look, None), |(id, version)| (id, Some(version)))
+}
+
+async fn chosen_look(studio: &Studio, caller: &Caller, sent: &SessionFields) -> ServiceResult<ChosenLook> {
+    let (id, shown) = look_and_version(sent);
+    let look = studio.service.look(caller, id).await?;
+    let is_changed = shown.is_some_and(|shown| shown != version(&look));
+    let mut settings = look.settings;
     let quality = sent.text("quality");
     if !quality.is_empty() {
         settings.insert("quality".to_owned(), Value::from(quality));
     }
-    Ok(settings)
+    Ok(ChosenLook { settings, is_changed })
 }
 
-async fn show(
-    studio: &Studio,
-    sent: &SessionFields,
-    candidates: Vec<Candidate>,
-    price: Option<Price>,
-    error: Option<ServiceError>,
-) -> Result<Response> {
+/// Returns the error for a script that asks for the price of a look that its page does not show any more.
+fn look_changed() -> ServiceError {
+    ServiceError::new(ErrorCode::BadRequest, format!("{LOOK_CHANGED}; reload the page")).with_status(409)
+}
+
+async fn show(studio: &Studio, sent: &SessionFields, candidates: Vec<Candidate>, result: Shown) -> Result<Response> {
+    let Shown { price, error, notice } = result;
     sent.release_memory();
     let (looks, memory) = cards(studio, sent.user.caller()).await?;
     let preferred = || looks.iter().find(|look| look.is_start).or(looks.first()).map(|look| look.id.clone());
-    let chosen = Some(sent.text("look").to_owned()).filter(|id| !id.is_empty());
+    let chosen = Some(look_and_version(sent).0.to_owned()).filter(|id| !id.is_empty());
     let key = Some(sent.text("key").to_owned()).filter(|key| !key.is_empty());
     let (models, rejected): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.problem.is_none());
     let reason = |one: Candidate| {
@@ -131,13 +189,15 @@ async fn show(
         note: price.as_ref().and_then(watermark_note),
         quote: price.map(|price| price.quote),
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
+        notice: notice.as_deref().map(sentence),
         key: key.unwrap_or_else(new_order_key),
         models,
         looks,
     };
     let mut response = page_with_memory(&shown, memory);
-    if let Some(error) = error {
-        *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let rejection = error.map(|error| StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST));
+    if let Some(status) = rejection.or(notice.map(|_notice| StatusCode::CONFLICT)) {
+        *response.status_mut() = status;
     }
     allow_files(studio, &mut response).await?;
     Ok(response)

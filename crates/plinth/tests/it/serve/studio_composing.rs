@@ -33,12 +33,57 @@ const TYPED: &str = "['input']";
 const IMPORT: &str =
     "const load = (name) => import(document.querySelector('[src*=shell]').src.replace('shell', name));";
 
+/// JavaScript that is true as soon as the composer's script has completed the controls.
+const IS_READY: &str = "document.querySelector('[data-key=length] .reset')";
+
 async fn until_price(page: &Chromium, price: &str) {
     page.until(&format!("document.querySelector('.price').textContent.startsWith({})", json!(price))).await;
 }
 
 async fn until_settings(page: &Chromium, expression: &str) {
     page.until(&format!("(({expression}))(JSON.parse(document.querySelector('.settings-json').textContent))")).await;
+}
+
+/// Asserts that going back to the page and reloading it keep the settings even if the browser does not restore the fields, and that
+/// a reset ends this.
+async fn keeps_the_settings(page: &Chromium, url: &str, base: &str) {
+    let leave = format!("location.assign('{base}/keys');");
+    let return_to_it = async || {
+        page.until("location.pathname.endsWith('/keys')").await;
+        page.run("history.back();").await;
+        page.until(&format!("location.pathname.endsWith('/compose') && {IS_READY}")).await;
+    };
+    let is_restored =
+        "(settings) => settings.hiddenMeshNames?.[0] === 'Leg' && settings.materialEdits?.Oak.roughness === 0.5";
+    page.open(url).await;
+    page.until(IS_READY).await;
+    let look = "const tile = document.querySelector('.look-grid a'); \
+                tile.dataset.settings = JSON.stringify({length: 8, hiddenMeshNames: ['Leg'], materialEdits: {Oak: {roughness: 0.5}}}); \
+                tile.click();";
+    page.run(look).await;
+    until_price(page, "32 credits").await;
+    // Chromium does not restore the fields of such a form.
+    page.run("document.querySelector('form.composer').autocomplete = 'off';").await;
+    page.run(&leave).await;
+    return_to_it().await;
+    until_price(page, "32 credits").await;
+    until_settings(page, is_restored).await;
+    page.until("document.querySelector('[data-key=materialEdits] fieldset legend')?.textContent === 'Oak'").await;
+    page.run("window.isEarlier = true; location.reload();").await;
+    page.until(&format!("!window.isEarlier && {IS_READY}")).await;
+    until_settings(page, is_restored).await;
+    // The page is left before the script has requested the price.
+    page.run("document.querySelector('form.composer').autocomplete = 'off';").await;
+    set(page, "#length", "9", LEFT).await;
+    page.run(&leave).await;
+    return_to_it().await;
+    until_price(page, "36 credits").await;
+    page.click("[data-do=reset]").await;
+    until_price(page, "24 credits").await;
+    page.run("window.isEarlier = true; location.reload();").await;
+    page.until(&format!("!window.isEarlier && {IS_READY}")).await;
+    until_price(page, "24 credits").await;
+    page.open(&format!("{base}/keys")).await;
 }
 
 /// Asserts that the price matches the fields that the browser restores when it goes back to the page.
@@ -254,6 +299,7 @@ async fn what_the_composer_shows_is_what_it_orders() {
     sign_in(&served, &page).await;
     page.resize(1280, 800).await;
     let base = &served.server.base;
+    keeps_the_settings(&page, &format!("{base}{path}"), base).await;
     goes_back(&page, &format!("{base}{path}"), base).await;
     takes_back_what_is_typed(&page).await;
     copies_the_present_settings(&page).await;

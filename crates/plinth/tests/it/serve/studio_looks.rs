@@ -103,7 +103,10 @@ async fn one_order_applies_a_look_to_several_models(served: Served) {
     let renewing = browser.get(page.between("data-token-page=\"", "\"")).await;
     assert_eq!((renewing.status, renewing.form_token()), (200, page.form_token()));
     let key = page.between("name=\"key\" value=\"", "\"").to_owned();
-    let order = [&chosen[..], &[("look", "pure-white"), ("quality", "share"), ("key", key.as_str())]].concat();
+    // As the page says, the models that cannot be rendered are not part of its form.
+    let listed = &chosen[..2];
+    assert_eq!(page.html.matches("name=\"model\"").count(), listed.len());
+    let order = [listed, &[("look", "pure-white"), ("quality", "share"), ("key", key.as_str())]].concat();
     let priced = browser.send("/looks/order", &[&order[..], &[("action", "price")]].concat()).await;
     assert!(priced.shows("<strong>12 credits</strong>") && priced.shows("of 100"), "{}", priced.html);
     let before = served.client.get("/account").await.body["data"]["total"].clone();
@@ -119,11 +122,50 @@ async fn one_order_applies_a_look_to_several_models(served: Served) {
     assert_eq!(with_look.len(), 2);
     assert!(with_look.iter().all(|one| one["renderSettings"]["shadowMode"] == "accumulated"), "{with_look:?}");
     // If the price exceeds the credits, nothing is ordered and the page says why.
-    let dear = [&chosen[..], &[("look", "pure-white"), ("quality", "pro"), ("action", "order")]].concat();
+    let dear = [listed, &[("look", "pure-white"), ("quality", "pro"), ("action", "order")]].concat();
     let page = browser.send("/looks/order", &dear).await;
     assert!(page.status == 402 && page.shows("does not cover"), "{}", page.html);
     assert_eq!(browser.send("/looks/order", &[&chosen[..], &[("look", "no-such")]].concat()).await.status, 404);
     assert_eq!(browser.send("/looks/order", &[("look", "neon")]).await.status, 400, "no models");
+}
+
+/// If the look or the models have changed since the page was opened, nothing is ordered, and the page is shown again with the new
+/// price.
+async fn an_order_has_the_look_and_the_models_of_its_page(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let (chair, lamp) = (model(&served.client, "chair").await, model(&served.client, "lamp").await);
+    let settings = [("quality", "share"), ("length", "2")];
+    let look = id_of(&browser.save_look(&chair, "Ours", &settings).await);
+    let chosen = [("model", chair.as_str()), ("model", &lamp)];
+    let page = browser.send("/models/bulk", &[&chosen[..], &[("action", "render")]].concat()).await;
+    let shown = |page: &Page| format!("{look}{}", page.between(&format!("name=\"look\" value=\"{look}"), "\""));
+    let total = async || served.client.get("/account").await.body["data"]["total"].clone();
+    let earlier = shown(&page);
+    let replaced = [("quality", "share"), ("length", "5"), ("look_replace", "on")];
+    id_of(&browser.save_look(&chair, "Ours", &replaced).await);
+    let order = |look| {
+        let fields: [(&str, &str); 2] = [("look", look), ("action", "order")];
+        [&chosen[..], &fields].concat()
+    };
+    let page = browser.send("/looks/order", &order(earlier.as_str())).await;
+    assert!(page.status == 409 && page.shows("This look was changed"), "{}", page.html);
+    assert!(page.shows("<strong>10 credits</strong>"), "{}", page.html);
+    let (status, said) = browser.ask("/looks/order", &[&chosen[..], &[("look", earlier.as_str())]].concat()).await;
+    let message = said["error"]["message"].as_str().unwrap_or_default();
+    assert!(status == 409 && message.contains("reload the page"), "{said}");
+    assert_eq!(total().await, 100, "nothing was ordered");
+    // A replacement by the same settings changes nothing.
+    id_of(&browser.save_look(&chair, "Ours", &replaced).await);
+    let present = shown(&page);
+    let (status, said) = browser.ask("/looks/order", &[&chosen[..], &[("look", present.as_str())]].concat()).await;
+    assert_eq!((status, &said["quote"]["creditsRequired"]), (200, &json!(10)));
+    assert_eq!(browser.send("/looks/order", &order(present.as_str())).await.status, 303);
+    assert_eq!(total().await, 90);
+    assert_eq!(browser.send(&format!("/models/{lamp}/archive"), &[]).await.status, 303);
+    let page = browser.send("/looks/order", &order("pure-white")).await;
+    assert!(page.status == 409 && page.shows("lamp.glb</strong>: It is archived"), "{}", page.html);
+    assert!(page.shows("cannot be rendered any more") && page.shows("Order 1 render</button>"), "{}", page.html);
+    assert_eq!(total().await, 90, "nothing was ordered");
 }
 
 async fn strangers_and_viewers_change_no_looks(served: Served) {
@@ -192,5 +234,6 @@ async fn large_forms_that_are_sent_together_do_not_block_each_other(served: Serv
 
 on_both! {
     a_look_is_saved_renamed_replaced_and_deleted the_composer_starts_with_the_chosen_look
-    one_order_applies_a_look_to_several_models strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too large_forms_that_are_sent_together_do_not_block_each_other
+    one_order_applies_a_look_to_several_models an_order_has_the_look_and_the_models_of_its_page
+    strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too large_forms_that_are_sent_together_do_not_block_each_other
 }
