@@ -4,16 +4,18 @@ use super::models::{TAG_CHARS, TAGS, TITLE_CHARS};
 
 /// Maximum size of a JSON body without render settings, in bytes.
 pub const JSON_SMALL_BYTES: usize = 64 << 10;
-/// Maximum size of a JSON body or form field with the settings of one render, in bytes.
-pub const JSON_RENDER_BYTES: usize = 1 << 20;
-/// Maximum size of a JSON body with the settings of many renders, in bytes.
-pub const JSON_BATCH_BYTES: usize = 4 << 20;
+/// Maximum size of a JSON body or form field with the settings of one render, in bytes. It is enough for all mesh names that the
+/// settings may have, with each character escaped as two UTF-16 units (`\ud83d\ude00`).
+pub const JSON_RENDER_BYTES: usize = 2 << 20;
+/// Maximum size of a JSON body with the settings of many renders, in bytes. It is enough for 100 renders with as many mesh names
+/// or material edits as the settings may have, if a name has 80 characters on average.
+pub const JSON_BATCH_BYTES: usize = 8 << 20;
 /// Maximum number of values in a JSON body. Each number, string, array, object and key counts. Without this limit,
 /// parsed JSON could take 100 times as much memory as its text.
 pub const JSON_VALUES: usize = 65_536;
-/// Maximum number of values in a JSON body with the settings of many renders: about 4000 per render, which is more than
-/// those of 64 keyframes and 64 decals.
-pub const JSON_BATCH_VALUES: usize = 400_000;
+/// Maximum number of values in a JSON body with the settings of many renders: about 6000 per render, which is more than
+/// those of 64 keyframes and 64 decals, and than those of 256 material edits at their maximum size.
+pub const JSON_BATCH_VALUES: usize = 600_000;
 /// Maximum number of fields of a form.
 pub const FORM_FIELDS: usize = 256;
 /// Maximum size of a form field other than files and `renderSettings`, in bytes.

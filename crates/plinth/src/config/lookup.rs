@@ -78,10 +78,19 @@ impl<'a> Lookup<'a> {
 
     /// Returns the value of a row as an integer of at least 1, and at most the row's maximum if the row has a maximum.
     pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
+        self.whole_number(row, 1, "a whole number above 0")
+    }
+
+    /// Returns the value of a row for which 0 has a meaning.
+    pub(super) fn count_or_zero<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
+        self.whole_number(row, 0, "a whole number")
+    }
+
+    fn whole_number<T: TryFrom<u64>>(&self, row: &Row, min: u64, expected: &str) -> Result<T> {
         let found = self.get(row)?;
         let number: u64 = found.parse("a whole number")?;
-        let fits = Some(number).filter(|n| *n > 0).and_then(|n| T::try_from(n).ok());
-        let fits = fits.ok_or_else(|| found.wrong("a whole number above 0"))?;
+        let fits = Some(number).filter(|n| *n >= min).and_then(|n| T::try_from(n).ok());
+        let fits = fits.ok_or_else(|| found.wrong(expected))?;
         match row.default {
             Default::NumberUpTo(_, max) if number > max => Err(found.wrong(&format!("at most {max}")).into()),
             _ => Ok(fits),

@@ -166,7 +166,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         zip_conversion: one_of(lookup, &row::ZIP_CONVERSION, ["true", "false"])? == "true",
         requests_per_minute: lookup.count(&row::RATE_LIMIT_PER_MINUTE)?,
         ingests_per_10_minutes: lookup.count(&row::INGEST_LIMIT_PER_10_MINUTES)?,
-        free_uploads_per_day: lookup.count(&row::FREE_UPLOADS_PER_DAY)?,
+        free_uploads_per_day: lookup.count_or_zero(&row::FREE_UPLOADS_PER_DAY)?,
         account_storage_bytes: u64::from(lookup.count::<u32>(&row::ACCOUNT_STORAGE_GB)?) << 30,
         lease_secs: lookup.count(&row::LEASE_SECONDS)?,
         checks_at_once: lookup.count(&row::MODEL_CHECKS)?,

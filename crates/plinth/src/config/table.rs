@@ -153,7 +153,7 @@ rows! {
     /// Maximum number of models fetched by URL, per key and ten minutes
     INGEST_LIMIT_PER_10_MINUTES: Rules, "ingest_limit_per_10_minutes", "N",
         Default::Number(limits::INGESTS_PER_10_MINUTES as u64);
-    /// Maximum number of free previews per account in 24 hours
+    /// Maximum number of free previews per account in 24 hours; 0 for none
     FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "N", Default::Number(limits::FREE_UPLOADS_PER_DAY as u64);
     /// Maximum total size of the stored models of all workspaces of one account; further models are rejected
     ACCOUNT_STORAGE_GB: Rules, "account_storage_gb", "GB", Default::Number(limits::ACCOUNT_STORAGE_BYTES >> 30);

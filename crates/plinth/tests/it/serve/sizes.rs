@@ -206,7 +206,21 @@ async fn the_number_of_json_values_is_limited() {
     assert_eq!(quote(limits::JSON_BATCH_VALUES - 6).await.rejection(), (400, "invalid_settings"));
     let rejected = quote(limits::JSON_BATCH_VALUES - 4).await;
     assert_eq!(rejected.rejection(), (400, "bad_request"));
-    assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 400000 values"), "{rejected:?}");
+    assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 600000 values"), "{rejected:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_whose_renders_have_settings_at_their_limits_are_accepted() {
+    let served = Served::with_sqlite();
+    let names = (0..512).map(|i| format!("{i:0>80}")).collect::<Vec<_>>();
+    // The edits of all materials together have nearly 32 KB.
+    let edit = json!({"opacity": 1, "roughness": 1, "metalness": 1, "sheen": 1, "ior": 1, "clearcoat": 1, "thickness": 1,
+        "bumpScale": 1, "transmission": 1});
+    let edits = (0..240).map(|i| (i.to_string(), edit.clone())).collect::<serde_json::Map<_, _>>();
+    for settings in [json!({"hiddenMeshNames": names}), json!({"materialEdits": edits})] {
+        let quote = served.client.post("/quote", json!({"renders": vec![settings; 100]})).await;
+        assert_eq!(quote.status, 200, "{quote:?}");
+    }
 }
 
 /// The server receives the headers of both requests before it receives the first body.

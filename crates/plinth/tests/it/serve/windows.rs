@@ -214,6 +214,9 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     for again in [client.upload("second", None).await, ingest("second").await, finalize(&staged_again).await] {
         assert_eq!((again.status, again.data()), (200, &expected));
     }
+    let served = served.again(|installation| installation.set("PLINTH_FREE_UPLOADS_PER_DAY", "0"));
+    let carol = served.client(&served.installation.account("carol@example.org"));
+    assert_eq!(carol.upload("third", None).await.rejection(), (429, "upload_limit"));
 }
 
 async fn staged_files_that_are_not_finalized_are_removed_after_two_days(served: Served) {
