@@ -3,7 +3,7 @@
 //! Before the first frame, and after each change of the pose, the shadow maps and the shadow on the floor are drawn.
 //! Each frame consists of these passes: visibility → surfaces of each pixel → backdrop and floor → shading → (depth of
 //! field) → filter, vignette, grain. If there is a reflecting floor, the reflection is drawn first, with the same
-//! passes.
+//! passes and one more for the depth of blended surfaces.
 //!
 //! With transparency, bloom or a reflecting floor, the passes are: visibility → surfaces of each pixel → shading →
 //! (scene colour pyramid, if there is glass) → transmissive and blended surfaces from back to front → resolve →
@@ -67,6 +67,9 @@ impl FramePlan<'_, '_> {
         let FrameParts { view, floor, reflection, post, .. } = *parts;
         if let Some(reflection) = reflection {
             let model = self.surfaces(&reflection.view);
+            if let Some(part) = model.transparent {
+                self.blended_depth(reflection, part);
+            }
             reflection.finish(self.recorder, model);
         }
         let direct = view.look.direct;
@@ -208,6 +211,20 @@ impl FramePlan<'_, '_> {
                 draw_surface(&mut pass, gpu_scene, *i);
             }
         }
+    }
+
+    /// Adds the blended surfaces in the region `part` to the depth from which the reflection determines heights above
+    /// the floor. While surfaces are shaded, blended ones write no depth, because they may be drawn in any order.
+    fn blended_depth(&mut self, reflection: &Reflection, part: Region) {
+        let (view, pipelines) = (&reflection.view, &reflection.blended_depth);
+        if pipelines.iter().all(Option::is_none) {
+            return;
+        }
+        let depth = depth_target(&view.targets.depth, None, true);
+        let mut pass = self.recorder.pass("reflection depth", &view.frame_group, &[], Some(depth));
+        pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+        let batches = 0..self.gpu_scene.batches.len();
+        DepthDraws::new(&mut pass, self.gpu_scene.drawn(), pipelines, Corners::Shared).draw(batches);
     }
 
     /// Draws the normal and the distance of the nearest surface at the centre of each pixel.

@@ -211,7 +211,7 @@ impl<'g> Renderer<'g> {
                     let seen = || with_reach(reflection_region(scene, picture, reflector), sprite_reach, picture);
                     let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
                     let view = View::new(gpu, &layouts, mirrored, (model, &triangles), &frame_groups)?;
-                    Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
+                    Some(Reflection::new(&base, view, reflector, (&look, picture), all)?)
                 }
                 None => None,
             };

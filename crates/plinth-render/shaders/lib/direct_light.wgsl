@@ -45,10 +45,10 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
     let offset = light.position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
-    // There is no branch here, because it would depend on a uniform (see `PUNCTUAL`).
+    // The light decreases to zero at its range (KHR_lights_punctual, "Range Property"). There is no branch here,
+    // because it would depend on a uniform (see `PUNCTUAL`).
     let x = distance2 / max(light.range * light.range, 1e-12);
-    let near = clamp(1.0 - x * x, 0.0, 1.0);
-    let ranged = select(1.0, near * near, light.range > 0.0);
+    let ranged = select(1.0, clamp(1.0 - x * x, 0.0, 1.0), light.range > 0.0);
     let cone = clamp((dot(-to_light, light.axis) - light.outer_cosine) / max(light.inner_cosine - light.outer_cosine, 1e-3), 0.0, 1.0);
     let aimed = select(1.0, cone * cone, light.is_spot > 0.0);
     return Beam(to_light, light.intensity * (ranged * aimed / distance2), 0.0);

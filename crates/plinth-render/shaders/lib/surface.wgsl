@@ -38,6 +38,11 @@ fn base_color(v: SurfacePoint) -> vec4<f32> {
     return base;
 }
 
+// Maximum radiance in a render target of half-precision floats. Graphics cards store values above 65504 as infinity,
+// which the tone curve and the bloom effect would convert to NaN. This limit is lower, so that rounding errors of
+// blending do not matter.
+const MAX_RADIANCE: f32 = 60000.0;
+
 // Returns the colour of a surface for the render target. The colour is premultiplied by the alpha of `base`. Where the
 // backdrop is visible through the surface, the returned alpha is smaller than that of `base`.
 fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
@@ -70,10 +75,13 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef BLEND
     // A later pass applies the tone curve, after this colour has been blended with radiances. The inverse of the curve
     // is applied here, so that the displayed colour stays the same.
-    return vec4(before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
+    let displayed = before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a;
+    return vec4(min(displayed, vec3(MAX_RADIANCE * seen.a)), seen.a);
 #endif
 #endif
-    return seen;
+    // The colour is premultiplied, so it is limited relative to alpha. The sum of blended colours does not exceed the
+    // limit either.
+    return vec4(min(seen.rgb, vec3(MAX_RADIANCE * seen.a)), seen.a);
 #endif
 }
 

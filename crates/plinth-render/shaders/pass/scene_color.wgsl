@@ -3,7 +3,11 @@
 //
 // SURFACES: the picture is read from the shaded opaque surfaces. SAMPLES_DRAWN: the picture is read from the
 // multisampled target, which includes glass that has already been drawn.
+//
+// All colours of the pyramid are radiances. The tone curve is applied to the glass that shows them. The inverse of the
+// curve is applied to colours that are displayed without it, so that glass shows them as they are displayed.
 #import types/frame.wgsl
+#import lib/color.wgsl
 #import lib/full_screen.wgsl
 #ifdef SURFACES
 #import types/visibility.wgsl
@@ -46,8 +50,10 @@ fn fs(v: CornerOut) -> SceneColor {
 #endif
     var out: SceneColor;
     let shown = surface_colors_at(pixel);
-    let first = limit_brightness(vec4(shown.first, 1.0)) * shown.coverage.x;
-    out.color = first + limit_brightness(vec4(shown.second, 1.0)) * shown.coverage.y;
+    let first = select(shown.first, before_tone_map(shown.first), shown.skips_tone_curve.x);
+    let second = select(shown.second, before_tone_map(shown.second), shown.skips_tone_curve.y);
+    out.color = limit_brightness(vec4(first, 1.0)) * shown.coverage.x;
+    out.color += limit_brightness(vec4(second, 1.0)) * shown.coverage.y;
     let distance = frame.distance_numerator / (frame.depth_range - min(nearest, 0.9999));
     out.distance = vec2(distance, 1.0) * out.color.a;
     return out;
@@ -59,8 +65,11 @@ fn fs(v: CornerOut) -> SceneColor {
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     var sum = vec4(0.0);
     for (var i = 0u; i < SAMPLES; i++) {
-        let color = limit_brightness(sample_at(vec2<i32>(v.clip.xy), i));
-        sum += vec4(color.rgb, min(color.a, 1.0));
+        let color = sample_at(vec2<i32>(v.clip.xy), i);
+        // If alpha exceeds 1, the excess is the fraction of the colour to which the tone curve is not applied.
+        let alpha = min(color.a, 1.0);
+        let radiance = mix(color.rgb, before_tone_map(max(color.rgb, vec3(0.0))), color.a - alpha);
+        sum += limit_brightness(vec4(radiance, alpha));
     }
     return sum / f32(SAMPLES);
 }

@@ -17,11 +17,13 @@ use crate::frame_uniform::{FrameBase, frame_uniform, pixels_per_unit};
 use crate::gpu::Gpu;
 use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
-use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
+use crate::pipelines::{FullScreen, FullScreenTarget, PerBatch, PipelineBase, blended_depth_pipelines, full_screen};
 use crate::recorder::Recorder;
 use crate::renderer::Picture;
 use crate::targets::{SCENE_COLOR_FORMAT, TargetDescriptor, texture};
 use crate::upload::geometry::filled;
+use crate::upload::material::MaterialOnGpu;
+use crate::upload::pool::Model;
 use crate::view::View;
 
 /// Blur radius in world units per unit of height above the floor, if the setting `reflectorDepthBlur` is 1.
@@ -33,6 +35,8 @@ const HEIGHT_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 pub(crate) struct Reflection {
     /// The view of the camera below the floor.
     pub(crate) view: View,
+    /// Pipelines that write the depth of blended surfaces.
+    pub(crate) blended_depth: PerBatch,
     composite: Composite,
     look: ReflectorLook,
     /// The drawn region of the frame, and the width of the frame.
@@ -47,12 +51,13 @@ impl Reflection {
     /// Creates the passes. `view` is the view of the camera below the floor. `look` describes the targets of the
     /// picture into which the reflection is drawn.
     pub(crate) fn new(
-        gpu: &Gpu,
-        frame_layout: &wgpu::BindGroupLayout,
+        base: &PipelineBase<'_>,
         view: View,
         reflector: ReflectorLook,
         (look, picture): (&TargetDescriptor, Picture),
+        (model, materials): (Model<'_>, &[MaterialOnGpu]),
     ) -> Result<Self, RenderError> {
+        let (gpu, frame_layout) = (base.gpu, base.frame_layout);
         let clear = wgpu::Color::TRANSPARENT;
         let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear, None)?;
         let part = view.look.region;
@@ -65,7 +70,9 @@ impl Reflection {
         let uniform = filled(gpu, "reflection", bytemuck::bytes_of(&gpu_types::Reflection::default()), usage)?;
         let catch = catch(gpu, frame_layout, &view, &uniform)?;
         let put = put(gpu, frame_layout, &pyramid, &uniform, look.picture_format)?;
-        Ok(Self { view, composite, look: reflector, drawn: (look.region, picture.width), uniform, catch, pyramid, put })
+        let blended_depth = blended_depth_pipelines(base, model.batches, materials)?;
+        let drawn = (look.region, picture.width);
+        Ok(Self { view, blended_depth, composite, look: reflector, drawn, uniform, catch, pyramid, put })
     }
 
     /// Updates the values for the next frame.

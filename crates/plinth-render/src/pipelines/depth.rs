@@ -1,4 +1,5 @@
-//! Pipelines of the passes that determine which surfaces are visible: for the visibility buffer and the shadow maps.
+//! Pipelines of the passes that determine which surfaces are visible: for the visibility buffer, the shadow maps and the
+//! reflecting floor.
 
 use std::collections::BTreeSet;
 
@@ -85,6 +86,32 @@ pub(super) fn create_depth(
             cull: None,
             slope_bias: 2,
             samples: 1,
+            target: None,
+        },
+    )
+}
+
+/// Creates a pipeline that writes the depth of a blended surface as seen from the camera of a view.
+pub(super) fn create_blended_depth(
+    base: &PipelineBase<'_>,
+    alpha_test: Option<&AlphaTest>,
+    double_sided: bool,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    let constants = [("CAMERA_VIEW", 1.0)];
+    create(
+        base,
+        &Geometry {
+            label: "blended depth",
+            path: "pass/depth.wgsl",
+            defines: &[],
+            group1: None,
+            alpha_test,
+            vertices: Vertices::Pose(1),
+            vertex_constants: &constants,
+            fragment_constants: &constants,
+            cull: back_unless(double_sided),
+            slope_bias: 0,
+            samples: base.samples,
             target: None,
         },
     )

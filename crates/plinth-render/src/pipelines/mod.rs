@@ -104,6 +104,14 @@ pub(crate) enum Side {
     Both,
 }
 
+impl Side {
+    /// Returns the sides of a sorted batch that are drawn.
+    fn of(batch: &Batch, material: &MaterialOnGpu) -> Self {
+        let is_closed = batch.sortable().is_some_and(Sortable::is_closed);
+        if is_closed && material.key.class == DrawClass::Blended { Self::Both } else { Self::Material }
+    }
+}
+
 /// How the normal and the distance of a pixel's nearest surface are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Precision {
@@ -192,10 +200,8 @@ impl Pipelines {
         };
         let transparent = || {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
-                let is_closed = batch.sortable().is_some_and(Sortable::is_closed);
-                let both = is_closed && material.key.class == DrawClass::Blended;
-                let side = if both { Side::Both } else { Side::Material };
-                sorted(batch).then(|| (material.key.clone(), side, material.opaque_texels.is_some()))
+                sorted(batch)
+                    .then(|| (material.key.clone(), Side::of(batch, material), material.opaque_texels.is_some()))
             };
             per_batch(batches, materials, key, |key, material| surface::create_transparent(base, material, key.1))
         };
@@ -225,6 +231,24 @@ pub(crate) fn geometry_pipelines(
     per_batch(batches, materials, key, |key, material| key.create(base, material))
 }
 
+/// Creates the pipelines that write the depth of blended triangles. Overlays have no such pipeline, because the surface
+/// below them has the same depth. Blended points and lines have none, because they are drawn with the opaque scene.
+/// Errors: if the driver rejects a shader or a pipeline.
+pub(crate) fn blended_depth_pipelines(
+    base: &PipelineBase<'_>,
+    batches: &[Batch],
+    materials: &[MaterialOnGpu],
+) -> Result<PerBatch, RenderError> {
+    let key = |batch: &Batch, material: &MaterialOnGpu| {
+        let is_blended = material.key.defines.contains("BLEND") && batch.sprites.is_none() && !material.overlay;
+        is_blended.then(|| {
+            let double_sided = material.key.double_sided || Side::of(batch, material) == Side::Both;
+            DepthKey::Blended(alpha_test_key(material), double_sided)
+        })
+    };
+    per_batch(batches, materials, key, |key, material| key.create(base, material))
+}
+
 /// The texture slots that the alpha test of a material reads. `None` if the material has no alpha test.
 type AlphaTestKey = Option<Vec<SlotUse>>;
 
@@ -238,6 +262,7 @@ enum DepthKey {
     Visibility { alpha_test: AlphaTestKey, opaque_texels: bool, double_sided: bool },
     Geometry(AlphaTestKey, bool, Precision),
     Shadow(AlphaTestKey, DepthView),
+    Blended(AlphaTestKey, bool),
     Sprites { pass: SpritePass, kind: SpriteKind, alpha_test: AlphaTestKey, is_blended: bool },
 }
 
@@ -257,6 +282,7 @@ impl DepthKey {
                 depth::create_geometry(base, alpha_test, double_sided, precision)
             }
             Self::Shadow(_, view) => depth::create_depth(base, view, alpha_test),
+            Self::Blended(_, double_sided) => depth::create_blended_depth(base, alpha_test, double_sided),
             Self::Sprites { pass, kind, .. } => sprite::create(base, pass, kind, material),
         }
     }

@@ -133,11 +133,14 @@ fn softened(grid: &[f32], side: usize) -> Vec<f32> {
 
 /// Angular radius of the lights that are drawn into the environment, in radians.
 const SOFT_LIGHT_RADIUS: f32 = 0.3;
+/// Minimum number of columns of a panorama into which lights are drawn. A light is then twelve texels wide.
+const MIN_SOFT_LIGHT_WIDTH: u32 = 128;
+/// Minimum number of rows of a panorama into which lights are drawn.
+const MIN_SOFT_LIGHT_HEIGHT: u32 = 64;
 
 /// Draws directional lights into the environment as soft discs. As part of the environment, these lights need not be
 /// computed for each pixel. Such lights cast no sharp shadows, but are occluded by the model and have soft highlights.
-fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
-    let directions = environment.directions();
+fn with_soft_lights(environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     let edge = SOFT_LIGHT_RADIUS.cos();
     // A disc whose radiance falls off with the cosine has half the irradiance of a uniform disc with the same solid
     // angle.
@@ -148,6 +151,11 @@ fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) 
         PointLikeLight::Point { .. } => None,
     };
     let discs: Vec<(Vec3, Vec3)> = lights.iter().filter_map(disc).collect();
+    if discs.is_empty() {
+        return environment;
+    }
+    let mut environment = enlarged(environment);
+    let directions = environment.directions();
     environment.pixels.par_chunks_mut(environment.width as usize).zip(0..environment.height).for_each(|(row, y)| {
         for (pixel, direction) in row.iter_mut().zip(directions.of_row(y)) {
             for (to_light, radiance) in &discs {
@@ -160,6 +168,22 @@ fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) 
         }
     });
     environment
+}
+
+/// Resamples a small panorama, so that its texels are much smaller than the lights that are drawn into it. Texels as
+/// large as a light would represent it with the wrong brightness, or not at all.
+fn enlarged(environment: EnvironmentMap) -> EnvironmentMap {
+    let width = environment.width.max(MIN_SOFT_LIGHT_WIDTH);
+    let height = environment.height.max(MIN_SOFT_LIGHT_HEIGHT);
+    if (width, height) == (environment.width, environment.height) {
+        return environment;
+    }
+    let directions = EnvironmentMap { width, height, pixels: Vec::new() }.directions();
+    let mut pixels = Vec::with_capacity(width as usize * height as usize);
+    for y in 0..height {
+        pixels.extend(directions.of_row(y).map(|direction| environment.radiance(direction).to_array()));
+    }
+    EnvironmentMap { width, height, pixels }
 }
 
 /// Returns camera positions that represent the cameras of all shots.
@@ -177,4 +201,54 @@ fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
         intensity: key.irradiance * key.position.distance_squared(key.target),
     });
     sun.into_iter().chain(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the irradiance of a surface with the normal `n`.
+    fn irradiance(map: &EnvironmentMap, n: Vec3) -> Vec3 {
+        let mut sum = Vec3::ZERO;
+        for y in 0..map.height {
+            let theta = (y as f32 + 0.5) / map.height as f32 * PI;
+            let solid_angle = theta.sin() * (PI / map.height as f32) * (2.0 * PI / map.width as f32);
+            for x in 0..map.width {
+                let weight = map.direction(x, y).dot(n).max(0.0) * solid_angle;
+                sum += Vec3::from(map.pixels[(y * map.width + x) as usize]) * weight;
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn the_irradiance_of_a_directional_light_does_not_depend_on_the_size_of_the_panorama() {
+        let directions = [Vec3::new(1.0, 0.35, 0.8), Vec3::new(0.5, 0.7, -1.0), Vec3::Y, Vec3::NEG_X];
+        for (width, height) in [(2, 1), (4, 2), (8, 4), (16, 8), (64, 32), (512, 256)] {
+            for to_light in directions.map(Vec3::normalize) {
+                let night = EnvironmentMap { width, height, pixels: vec![[0.0; 3]; (width * height) as usize] };
+                let light = PointLikeLight::Directional { to_light, irradiance: Vec3::new(0.5, 1.0, 2.0) };
+                let [r, g, b] = irradiance(&with_soft_lights(night, &[light]), to_light).to_array();
+                assert!((g - 1.0).abs() < 0.1, "{width}×{height}, {to_light}: {g}");
+                assert!((r - 0.5 * g).abs() < 1e-3 && (b - 2.0 * g).abs() < 1e-3, "{r} {g} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_panorama_gives_the_same_light_after_lights_are_drawn_into_it() {
+        let pixels = vec![[1.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.0, 2.0, 0.5], [0.0, 1.0, 0.5]];
+        let map = EnvironmentMap { width: 2, height: 2, pixels };
+        let black = PointLikeLight::Directional { to_light: Vec3::Y, irradiance: Vec3::ZERO };
+        let drawn = with_soft_lights(map.clone(), &[black]);
+        for y in 0..drawn.height {
+            for x in 0..drawn.width {
+                let found = Vec3::from(drawn.pixels[(y * drawn.width + x) as usize]);
+                assert!((found - map.radiance(drawn.direction(x, y))).length() < 1e-5, "{x} {y}: {found}");
+            }
+        }
+        let large = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.5; 3]; 256 * 128] };
+        assert_eq!(with_soft_lights(large.clone(), &[black]), large);
+        assert_eq!(with_soft_lights(map.clone(), &[]), map);
+    }
 }

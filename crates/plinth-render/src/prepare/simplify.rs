@@ -6,8 +6,6 @@
 //! (Garland and Heckbert 1997; with attributes: Hoppe 1999) up to a fraction of a pixel, which makes no visible
 //! difference.
 
-use std::collections::BTreeSet;
-
 use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
 use plinth_model::{Model, Primitive, Topology};
@@ -17,7 +15,6 @@ use rayon::prelude::*;
 use super::at_vertex::is_polished;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
-use crate::upload::material::used_slots;
 
 /// Change of a unit normal over one pixel that the simplification treats as an error as large as the maximum
 /// displacement.
@@ -77,7 +74,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
 
 /// Removes triangles that make no visible difference. `pixel` is the size of a pixel in world units.
 fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
-    let uv_sets = UvSet::read_by_textures(&scene.model, posed, primitive);
+    let uv_sets: Vec<UvSet<'_>> = UvSet::all(posed, primitive);
     let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_sets: &uv_sets };
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
@@ -153,16 +150,10 @@ struct UvSet<'a> {
 }
 
 impl<'a> UvSet<'a> {
-    /// Returns the sets of the primitive that its material's textures read. Files often contain other sets, too, such as
-    /// coordinates for light maps.
-    fn read_by_textures(model: &Model, posed: &PosedPrimitive, primitive: &'a Primitive) -> Vec<Self> {
-        let material = &model.materials[primitive.material];
-        let references = used_slots(model, material).into_iter().filter_map(|used| used.slot.of(material));
-        let read: BTreeSet<usize> = references.map(|reference| reference.uv_set).collect();
-        read.into_iter()
-            .filter_map(|set| primitive.uvs.get(set).filter(|values| !values.is_empty()))
-            .map(|values| Self { values, density: uv_density(posed, &primitive.indices, values) })
-            .collect()
+    /// Returns the sets that the primitive has.
+    fn all(posed: &PosedPrimitive, primitive: &'a Primitive) -> Vec<Self> {
+        let there = primitive.uvs.iter().filter(|values| !values.is_empty());
+        there.map(|values| Self { values, density: uv_density(posed, &primitive.indices, values) }).collect()
     }
 }
 
@@ -281,8 +272,7 @@ mod tests {
     use std::sync::Arc;
 
     use plinth_model::{
-        Animation, Channel, Interpolation, Material, Mesh, MorphTarget, Node, Property, Skin, TextureRef, Transform,
-        Trs,
+        Animation, Channel, Interpolation, Material, Mesh, MorphTarget, Node, Property, Skin, Transform, Trs,
     };
     use plinth_scene::build_scene;
     use plinth_spec::RenderSettings;
@@ -330,13 +320,6 @@ mod tests {
         assert!(drawn(model_of(grid())) < 50);
     }
 
-    /// Returns a model of one primitive, with a texture that reads this set of texture coordinates.
-    fn textured(part: Primitive, uv_set: usize) -> Model {
-        let texture = Some(TextureRef { texture: 0, uv_set, transform: None });
-        let material = Material { emissive_texture: texture, ..Material::default() };
-        Model { materials: vec![material], ..model_of(part) }
-    }
-
     #[test]
     fn triangles_that_carry_colours_or_texture_coordinates_are_kept() {
         let wave = |i: usize| (i as f32 * 0.7).sin() * 0.5 + 0.5;
@@ -348,16 +331,14 @@ mod tests {
         let ramp = Primitive { uvs: vec![(0..count).map(|i| [wave(i), 0.5]).collect()], ..grid() };
         let second = Primitive { uvs: vec![first, bent.clone()], ..grid() };
         let only_second = Primitive { uvs: vec![Vec::new(), bent], ..grid() };
-        for (name, model, is_kept) in [
-            ("colours", model_of(colored), true),
-            ("even colours", model_of(even), false),
-            ("second set", textured(second.clone(), 1), true),
-            ("second set that no texture reads", textured(second.clone(), 0), false),
-            ("no texture", model_of(second), false),
-            ("one coordinate", textured(ramp, 0), true),
-            ("no first set", textured(only_second, 1), true),
+        for (name, part, is_kept) in [
+            ("colours", colored, true),
+            ("even colours", even, false),
+            ("second set", second, true),
+            ("one coordinate", ramp, true),
+            ("no first set", only_second, true),
         ] {
-            let count = drawn(model);
+            let count = drawn(model_of(part));
             assert!(if is_kept { count > 1600 } else { count < 50 }, "{name}: {count} of 3200 triangles");
         }
     }
@@ -421,7 +402,7 @@ mod tests {
             expected.sort_unstable();
             assert!(found == expected);
             for block in &all {
-                let vertices: BTreeSet<u32> = block.iter().copied().collect();
+                let vertices: std::collections::BTreeSet<u32> = block.iter().copied().collect();
                 // Compact blocks have few vertices. Strips or scattered triangles would have more.
                 assert!(vertices.len() < block.len() / 3, "{} of {}", vertices.len(), block.len() / 3);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureSlot, Transmission};
+use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureSlot, Transmission, Volume};
 
 use super::texture::Textures;
 use crate::bindings;
@@ -116,9 +116,7 @@ pub(crate) fn upload(
     let uniform = uniform(material, scale);
     gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
-    let has_alpha = matches!(key.class, DrawClass::Masked | DrawClass::OpaqueTexels | DrawClass::Blended);
-    let is_tested = has_alpha || key.defines.contains(MASKED_GLASS);
-    let alpha_test = is_tested.then(|| {
+    let alpha_test = is_alpha_tested(&key).then(|| {
         let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == TextureSlot::BaseColor).collect();
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
         let read = slots.iter().map(|used| {
@@ -140,6 +138,13 @@ pub(crate) fn upload(
     let shadowless = lucid || overlay;
     let opaque_texels = None;
     MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, blurs, shadowless, overlay, opaque_texels }
+}
+
+/// Returns whether a material has an alpha test in passes that do not shade. Transmissive materials have one if they
+/// are masked or blended.
+fn is_alpha_tested(key: &VariantKey) -> bool {
+    let has_alpha = matches!(key.class, DrawClass::Masked | DrawClass::OpaqueTexels);
+    has_alpha || key.defines.contains("BLEND") || key.defines.contains(MASKED_GLASS)
 }
 
 /// Returns the fraction of light that a material transmits, averaged over its texture.
@@ -234,6 +239,21 @@ pub(crate) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
     VariantKey { class, double_sided: material.double_sided, defines, slots }
 }
 
+/// Maximum absorption coefficient in inverse world units. A body with this coefficient lets no visible light through,
+/// even if it is only a hundred-thousandth of a unit thick. The coefficient must be finite, because in the shader,
+/// infinity times a path of length 0 would be NaN.
+const MAX_ABSORPTION: f32 = 1e6;
+
+/// Returns the absorption coefficient of a volume for each colour channel, in inverse world units.
+fn absorption(volume: Volume, world_from_scene: f32) -> [f32; 3] {
+    if !volume.attenuation_distance.is_finite() || volume.attenuation_distance <= 0.0 {
+        return [0.0; 3];
+    }
+    let distance = volume.attenuation_distance * world_from_scene;
+    // The logarithm of 0 is infinite.
+    volume.attenuation_color.map(|c| (-c.ln() / distance).min(MAX_ABSORPTION))
+}
+
 pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
     let coat = m.clearcoat;
     let sheen = m.sheen;
@@ -244,16 +264,10 @@ pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
     let f0 = if m.ior == 0.0 { 1.0 } else { ((m.ior - 1.0) / (m.ior + 1.0)).powi(2) };
     let cutoff = match m.alpha_mode {
         AlphaMode::Mask { cutoff } => cutoff,
-        // In passes that do not shade, a blended surface is visible if its opacity is at least one half.
+        // In passes that do not shade, except for the depth of reflections, a blended surface is visible if its opacity is
+        // at least one half.
         AlphaMode::Blend | AlphaMode::Opaque => 0.5,
     };
-    let absorption = volume.map_or([0.0; 3], |v| {
-        if v.attenuation_distance.is_finite() && v.attenuation_distance > 0.0 {
-            v.attenuation_color.map(|c| -c.max(1e-4).ln() / (v.attenuation_distance * scale.world_from_scene))
-        } else {
-            [0.0; 3]
-        }
-    });
     gpu_types::Material {
         base_color: m.base_color,
         emissive: m.emissive,
@@ -274,7 +288,7 @@ pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
         thickness: volume.map_or(0.0, |v| v.thickness * scale.world_from_mesh),
         ior: m.ior.max(1.0),
         dispersion: m.dispersion,
-        absorption,
+        absorption: volume.map_or([0.0; 3], |v| absorption(v, scale.world_from_scene)),
         iridescence: film.map_or(0.0, |i| i.factor),
         film_thickness: film.map_or([0.0; 2], |i| [i.thickness_min, i.thickness_max]),
         film_ior: film.map_or(0.0, |i| i.ior),

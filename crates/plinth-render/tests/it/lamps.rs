@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plinth_frame::{Frame, PixelFormat};
-use plinth_model::{AlphaMode, Material, Model, Transmission};
+use plinth_model::{AlphaMode, Light, LightKind, Material, Model, Node, Transform, Transmission, Trs};
 use plinth_scene::{EnvironmentMap, LightDetail};
 use serde_json::{Value, json};
 
@@ -90,6 +90,23 @@ fn each_light_lights_its_own_side_and_brightness_increases_with_intensity() {
         let turned = turned.count();
         assert!(turned < 16, "{key}: {turned} pixels have another hue");
     }
+}
+
+/// KHR_lights_punctual, "Range Property": the light at a distance is multiplied by 1 − (distance / range)⁴.
+#[test]
+fn the_range_of_a_light_reduces_it_as_recommended() {
+    let wall = |intensity: f32, range: Option<f32>| {
+        let mut lit = model(vec![(square(), matte(0.8, 0.8, 0.8), [0.0; 3], 1.0)]);
+        lit.lights.push(Light { kind: LightKind::Point, color: [1.0; 3], intensity, range });
+        let local = Transform::Trs(Trs { translation: [0.0, 0.0, 1.0].into(), ..Trs::default() });
+        lit.nodes.push(Node { name: "lamp".to_owned(), light: Some(0), local, ..Node::default() });
+        let picture = drawn(lit, straight_on(), &json!({"lightsIntensity": 1, "fillLightColor": "#000000"}));
+        at(&picture, 0.0, 0.0)
+    };
+    // The wall is at the distance 1, so this range halves its light.
+    let limited = wall(1.5, Some(2_f32.powf(0.25)));
+    let (full, half) = (wall(1.5, None), wall(0.75, None));
+    assert!((limited - half).abs() < 2.0 && half + 15.0 < full, "{limited}, not {half}; {full} without a range");
 }
 
 #[test]
@@ -256,6 +273,41 @@ fn a_blurred_reflection_has_no_hard_outline() {
     let brightest = row.iter().map(|p| light(*p)).fold(0.0, f32::max);
     let steepest = row.windows(2).map(|pair| (light(pair[0]) - light(pair[1])).abs()).fold(0.0, f32::max);
     assert!(brightest > 60.0 && steepest < 0.1 * brightest, "{steepest} of {brightest}");
+}
+
+#[test]
+fn a_blended_surface_fades_and_blurs_in_the_reflection_like_an_opaque_one() {
+    let white = Material { unlit: true, double_sided: true, ..matte(1.0, 1.0, 1.0) };
+    let veil = Material { base_color: [1.0, 1.0, 1.0, 0.9], alpha_mode: AlphaMode::Blend, ..white.clone() };
+    let drawn_as = |material: &Material, more: &Value| {
+        drawn(model(vec![(square(), material.clone(), [0.0; 3], 1.0)]), low(), more)
+    };
+    let bare = drawn_as(&white, &json!({"reflector": false}));
+    for blur in [0, 10] {
+        let fading = json!({"reflectorFade": 0.2, "reflectorDepthBlur": blur});
+        let (opaque, blended) = (drawn_as(&white, &fading), drawn_as(&veil, &fading));
+        let floor: Vec<usize> = (0..bare.len()).filter(|i| bare[*i] == [0; 3]).collect();
+        assert!(floor.iter().any(|i| light(opaque[*i]) > 60.0), "blur {blur}: there is no reflection");
+        for i in floor {
+            let (wanted, seen) = (0.9 * light(opaque[i]), light(blended[i]));
+            assert!((seen - wanted).abs() < 8.0, "blur {blur}, pixel {i}: {seen} instead of {wanted}");
+        }
+    }
+}
+
+#[test]
+fn an_invisible_blended_surface_does_not_change_the_reflection_behind_it() {
+    let white = Material { unlit: true, double_sided: true, ..matte(1.0, 1.0, 1.0) };
+    let behind = |alpha_mode: AlphaMode| {
+        let clear = Material { base_color: [1.0, 1.0, 1.0, 0.0], alpha_mode, ..white.clone() };
+        let parts = vec![(square(), white.clone(), [0.0; 3], 1.0), (square(), clear, [0.0, 0.0, 2.0], 1.0)];
+        drawn(model(parts), low(), &json!({"reflectorFade": 0.5, "reflectorDepthBlur": 0}))
+    };
+    // A masked surface without a visible texel writes no depth.
+    let (wanted, seen) = (behind(AlphaMode::Mask { cutoff: 0.5 }), behind(AlphaMode::Blend));
+    for (i, (wanted, seen)) in wanted.iter().zip(&seen).enumerate() {
+        assert!((light(*seen) - light(*wanted)).abs() < 8.0, "pixel {i}: {seen:?} instead of {wanted:?}");
+    }
 }
 
 #[test]

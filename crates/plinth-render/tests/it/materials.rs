@@ -76,6 +76,24 @@ fn the_thickness_of_a_volume_scales_with_its_node() {
     assert!(thicker[0] + 20 < unscaled[0], "the thickness has no effect: {thicker:?} {unscaled:?}");
 }
 
+/// In KHR_materials_volume, a volume absorbs all light of a colour whose attenuation is 0, however thin the volume is. What
+/// is left is the light that the pane reflects.
+#[test]
+fn an_attenuation_colour_of_0_absorbs_all_light() {
+    let seen = |red: f32, base: f32| {
+        let volume = Volume {
+            thickness: 0.1,
+            attenuation_color: [red, 1.0, 1.0],
+            attenuation_distance: 100.0,
+            ..Volume::default()
+        };
+        let pane = Material { base_color: [base, 1.0, 1.0, 1.0], volume: Some(volume), ior: 1.0, ..glass(0.1) };
+        before_red((square(), pane, [0.0, 0.0, 0.2], 0.5))[0]
+    };
+    let (clear, absorbing, tinted) = (seen(1.0, 1.0), seen(0.0, 1.0), seen(1.0, 0.0));
+    assert!(clear > 200 && absorbing < 50 && absorbing.abs_diff(tinted) <= 1, "{clear} {absorbing} {tinted}");
+}
+
 /// In KHR_materials_clearcoat, the coat also reflects light from the layers below it, so it darkens the emission of
 /// surfaces that are seen at a grazing angle.
 #[test]

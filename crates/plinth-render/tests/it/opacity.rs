@@ -174,3 +174,16 @@ fn opaque_texels_hide_only_what_is_behind_them() {
     assert_eq!(at(SIDE / 2 + 12, SIDE / 2), [0, 0, 255], "the small square is in front");
     assert_eq!(at(SIDE / 2 - 10, SIDE / 2), [255, 0, 0]);
 }
+
+/// A motif on glass. Beside the motif, the glass is invisible, and a dataset has no depth.
+#[test]
+fn invisible_parts_of_blended_glass_have_no_depth() {
+    let transmission = Some(Transmission { factor: 1.0, texture: None });
+    let glass = Material { unlit: false, transmission, ..painted(1.0, 1.0, 1.0) };
+    let pane = model(vec![(textured_square(), glass, [0.0; 3], 1.0)]);
+    let pane = with_image(pane, |x, _| if x < 16 { 0 } else { 255 });
+    let depth = layers(scene(pane, &straight_on()), SIDE).depth;
+    let at = |x: u32| depth[(SIDE / 2 * SIDE + x) as usize];
+    assert!(at(SIDE / 2 - 15) <= 0.0, "there is depth beside the motif: {}", at(SIDE / 2 - 15));
+    assert!((at(SIDE / 2 + 15) - 4.0).abs() < 1e-3, "{}", at(SIDE / 2 + 15));
+}

@@ -315,6 +315,33 @@ fn unlit_colours_are_exact_even_if_there_is_glass_or_bloom() {
     assert_eq!([at(&alone, 25, 25), at(&alone, 36, 25), at(&alone, 59, 25)], [[255; 3], [255, 0, 0], [0; 3]]);
 }
 
+/// Four unlit columns are partly behind glass. In the second picture, a pane that is a triangle covers the two columns
+/// on the right, and a larger pane in front of it covers all of them.
+#[test]
+fn clear_glass_shows_unlit_colours_exactly() {
+    let columns = [(-0.3, [0.7, 0.1, 0.02]), (-0.1, [0.1, 0.1, 0.1]), (0.1, [0.5, 0.6, 0.3]), (0.3, [0.0, 0.0, 0.0])];
+    let column = |(x, [r, g, b]): (f32, [f32; 3])| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| v[0] = 0.1 * v[0] + x);
+        (p, colored(r, g, b), [0.0, 0.0, -0.6], 1.0)
+    };
+    let pane = |p: plinth_model::Primitive, z: f32| {
+        let clear = Material { specular: 0.0, ..glass(1.0, 0.0) };
+        (p, clear, [0.0, 0.0, z], 0.5)
+    };
+    let triangle = plinth_model::Primitive { indices: vec![0, 1, 2], ..square() };
+    for panes in [vec![pane(square(), 0.0)], vec![pane(triangle, 0.0), pane(square(), 0.3)]] {
+        let count = panes.len();
+        let parts = columns.into_iter().map(column).chain(panes).collect();
+        let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+        for x in [39, 45, 51, 57] {
+            let (bare, behind) = (at(&picture, x, 22), at(&picture, x, SIDE / 2));
+            assert_ne!(bare, [0x20, 0x40, 0x60], "no column is at {x}");
+            assert!((0..3).all(|c| bare[c].abs_diff(behind[c]) <= 2), "{count} panes, {x}: {bare:?} {behind:?}");
+        }
+    }
+}
+
 #[test]
 fn glass_shows_the_environment_instead_of_the_backdrop_in_a_dataset() {
     let pane = glass(1.0001, 0.0);

@@ -148,6 +148,17 @@ fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
     assert!((a - b).abs() < 0.01 * a, "{a} {b}");
 }
 
+/// Graphics cards store radiances that exceed the maximum of half-precision floats as infinity.
+#[test]
+fn extremely_bright_surfaces_glow_like_very_bright_ones() {
+    let settings = with(&json!({"bloomEnabled": true, "bloomStrength": 1.5, "bgColor": "#000000"}));
+    let drawn = |strength: f32| picture(&scene(small_ball(shining(strength)), &settings), SIDE);
+    let (bright, extreme) = (drawn(1e4), drawn(1e6));
+    assert!(middle(&extreme).iter().all(|c| *c >= 254), "{:?}", middle(&extreme));
+    let differences = bright.iter().zip(&extreme).map(|(a, b)| (0..3).map(|c| a[c].abs_diff(b[c])).max());
+    assert!(differences.max().flatten() <= Some(2));
+}
+
 #[test]
 fn the_glow_does_not_depend_on_the_size_of_the_picture() {
     let settings = with(&json!({"bloomEnabled": true, "bloomStrength": 1.5, "bgColor": "#000000"}));
