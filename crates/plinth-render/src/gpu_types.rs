@@ -129,7 +129,8 @@ uniforms! {
         light_size: f32,
         key_darkness: f32,
         ambient_darkness: f32,
-        unused: [u32; 3],
+        sun_share: f32,
+        unused: [u32; 2],
     }
 
     /// Counterpart of the WGSL struct `Lens`.

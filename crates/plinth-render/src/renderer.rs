@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plinth_bake::extract_sun;
 use plinth_frame::{Backdrop, PixelFormat, Region};
 use plinth_scene::{Background, Scene, Shot};
 
@@ -194,8 +195,7 @@ impl<'g> Renderer<'g> {
                 (Some(area), Some(shadow)) => {
                     let key = scene.key_light.as_ref().map(|key| (key, &key_map));
                     let all = (scene, area);
-                    let ambient = &light.model.light.floor_ambient;
-                    Some(Floor::new(&base, all, shadow, key, ambient, &group_without_maps, &accumulates)?)
+                    Some(Floor::new(&base, all, shadow, key, &light, &group_without_maps, &accumulates)?)
                 }
                 _ => None,
             };
@@ -376,7 +376,10 @@ pub(crate) fn with_prepare_inputs<T>(
     for (one, scale) in posed.iter_mut().zip(largest) {
         one.scale = scale;
     }
-    let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
+    let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| {
+        let (_panorama, sun) = extract_sun(&scene.environment);
+        FloorArea::of(scene, sun.as_ref())
+    });
     let moving = scene.moving(&posed);
     let smallest = min_visible_size(gpu, scene, &posed, picture.height);
     work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest, any_camera: false })

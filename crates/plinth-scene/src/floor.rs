@@ -25,15 +25,15 @@ impl ReflectorLook {
     }
 }
 
-/// Settings of the shadow that the key light casts.
+/// Settings of the shadows on the floor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShadowLook {
-    /// `shadowMode`: how the shadow is drawn.
+    /// `shadowMode`: how the shadow of the key light is drawn.
     pub mode: ShadowMode,
     /// `shadowDarkness`: exponent that is applied to the fraction of light that remains in the shadow. At 0 there is no
     /// shadow. At 1, the floor loses exactly the fraction of its light that the model blocks.
     pub darkness: f32,
-    /// `shadowSoftness`: from 0 (hard) to 1 (very soft).
+    /// `shadowSoftness`: softness of the key light's shadow, from 0 (hard) to 1 (very soft).
     pub softness: f32,
 }
 

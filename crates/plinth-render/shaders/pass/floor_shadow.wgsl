@@ -1,5 +1,5 @@
-// Computes the shadow on the floor and writes it to a texture. The shadow includes the occlusion of the environment's
-// light, which the bake computed.
+// Computes the shadow on the floor and writes it to a texture. The shadow includes the shadow of the environment's sun,
+// and the occlusion of the rest of the environment's light, which the bake computed.
 //
 // The penumbra of the key light's shadow widens with the distance from the point of contact (Fernando 2005,
 // "Percentage-Closer Soft Shadows"). FLAT: the edge of the shadow has the same width everywhere. ACCUMULATED: the
@@ -20,6 +20,8 @@
 // Whether the key light casts a shadow. `KEY` is a constant instead of a uniform (see `PUNCTUAL` in
 // `lib/direct_light.wgsl`).
 override KEY: bool = true;
+// Whether the sun of the environment casts a shadow.
+override SUN: bool = true;
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
@@ -98,6 +100,16 @@ fn ambient_at(point: vec3<f32>) -> f32 {
 }
 #endif
 
+// Returns the fraction of the sun's light that reaches a point of the floor. All surfaces that block the light are
+// within the depth range of the map. The depth of the point is limited to this range, because the shadow of a low sun
+// extends beyond it.
+fn sun_visibility(point: vec3<f32>) -> f32 {
+    let ndc = (frame.sun_clip_from_world * vec4(point, 1.0)).xyz;
+    let uv = ndc.xy * vec2(0.5, -0.5) + 0.5;
+    let visible = shadow_pcf(sun_shadow_map, uv, min(ndc.z, 1.0) - 1e-4, frame.sun_texel);
+    return select(visible, 1.0, any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)));
+}
+
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let point = floor_point(v.uv);
@@ -109,9 +121,15 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
         light -= floor_look.key_darkness * (1.0 - key_visibility(point));
 #endif
     }
+    // The fraction of the environment's light that is blocked.
+    var blocked = 0.0;
 #ifndef FLAT
-    light *= 1.0 - floor_look.ambient_darkness * (1.0 - clamp(ambient_at(point), 0.0, 1.0));
+    blocked = 1.0 - clamp(ambient_at(point), 0.0, 1.0);
 #endif
+    if SUN {
+        blocked = mix(blocked, 1.0 - sun_visibility(point), floor_look.sun_share);
+    }
+    light *= 1.0 - floor_look.ambient_darkness * blocked;
     // The shadow fades out before it reaches the edge of the floor.
     let room = (1.0 - abs(v.uv * 2.0 - 1.0)) * floor_look.half_extent / floor_look.edge;
     let fade = smoothstep(0.0, 1.0, room.x) * smoothstep(0.0, 1.0, room.y);

@@ -12,6 +12,8 @@ struct Floor {
     // Darkness of the key light's shadow. `ambient_darkness` is the darkness of the ambient shadow.
     key_darkness: f32,
     ambient_darkness: f32,
+    // Fraction of the environment's light on the floor that comes from the sun.
+    sun_share: f32,
 }
 
 @group(1) @binding(0) var<uniform> floor_look: Floor;

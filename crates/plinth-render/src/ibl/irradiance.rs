@@ -84,6 +84,14 @@ mod tests {
     }
 
     #[test]
+    fn a_surface_that_faces_up_receives_all_light_of_the_upper_half() {
+        let upper = |y: u32| if y < 32 { [1.0, 2.0, 3.0] } else { [0.0; 3] };
+        let pixels = (0..64 * 128).map(|i| upper(i / 128)).collect();
+        let above = irradiance_map(&EnvironmentMap { width: 128, height: 64, pixels }).above();
+        assert!((above - PI * Vec3::new(1.0, 2.0, 3.0)).length() < 0.05, "{above}");
+    }
+
+    #[test]
     fn the_irradiance_of_a_small_lamp_is_proportional_to_the_cosine() {
         let mut map = EnvironmentMap { width: 128, height: 64, pixels: vec![[0.0; 3]; 128 * 64] };
         map.pixels[20 * 128 + 30] = [500.0; 3];

@@ -5,6 +5,8 @@ mod irradiance;
 mod pyramid;
 mod specular;
 
+use glam::Vec3;
+
 pub(crate) use irradiance::irradiance_map;
 pub(crate) use specular::{FilterQuality, prefilter};
 
@@ -14,4 +16,13 @@ pub(crate) struct OctahedralMap {
     pub(crate) side: u32,
     /// Mip levels. Each texel is R, G, B, 1.
     pub(crate) mips: Vec<Vec<[f32; 4]>>,
+}
+
+impl OctahedralMap {
+    /// Returns the colour of mip level 0 in the direction +Y, which is the centre of the map. The side length must be
+    /// odd.
+    pub(crate) fn above(&self) -> Vec3 {
+        let texels = self.mips.first().map_or(&[][..], Vec::as_slice);
+        texels.get(texels.len() / 2).map_or(Vec3::ZERO, |[r, g, b, _]| Vec3::new(*r, *g, *b))
+    }
 }

@@ -1,6 +1,7 @@
 //! The floor, of which only the shadow is visible.
 
 use glam::{Vec2, Vec3};
+use plinth_bake::Sun;
 use plinth_scene::{KeyLight, Scene, ShadowLook};
 use plinth_spec::settings::ShadowMode;
 
@@ -12,6 +13,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, PipelineBase, full_screen, shader};
+use crate::prepare::{EnvironmentLight, Prepared};
 use crate::recorder::Recorder;
 use crate::shader::compose;
 use crate::upload::geometry::filled;
@@ -20,8 +22,12 @@ use crate::upload::geometry::filled;
 const SHADOW_SIDE: u32 = 512;
 /// Number of points along each side of the grid on which the occlusion of the environment is computed.
 pub(crate) const AMBIENT_SIDE: u32 = 48;
-/// Distance by which the floor extends beyond the model and the shadow of the key light, in world units.
+/// Distance by which the floor extends beyond the model and its shadows, in world units.
 const MARGIN: f32 = 0.45;
+/// Maximum distance along the floor between a point of the model and its shadow from the sun, in world units. For points
+/// that are higher above the floor than this, the maximum is their height. The floor ends before the rest of a low sun's
+/// shadow.
+const SUN_REACH: f32 = 3.0;
 /// Fraction of the light on the floor that comes from a key light of default strength.
 const KEY_SHARE: f32 = 0.34;
 /// Fraction by which the floor is darkened where no light of the environment arrives, if `shadowDarkness` is 1.
@@ -39,19 +45,28 @@ pub(crate) struct FloorArea {
 }
 
 impl FloorArea {
-    /// Returns the area that contains the model's bounds and its shadow from the key light. The area is limited to a
-    /// few times the size of the model.
-    pub(crate) fn of(scene: &Scene) -> Self {
+    /// Returns the area that contains the model's bounds and its shadows from the key light and from the sun of the
+    /// environment. The area is limited to a few times the size of the model.
+    pub(crate) fn of(scene: &Scene, sun: Option<&Sun>) -> Self {
         let (min, max) = scene.bounds;
         let (mut low, mut high) = (Vec2::new(min.x, min.z), Vec2::new(max.x, max.z));
+        let corners = (0..8_u8).map(|corner| {
+            let pick = |bit: u8, a: f32, b: f32| if corner & bit == 0 { a } else { b };
+            Vec3::new(pick(1, min.x, max.x), pick(2, min.y, max.y), pick(4, min.z, max.z))
+        });
         if let Some(key) = &scene.key_light {
-            for corner in 0..8_u8 {
-                let pick = |bit: u8, a: f32, b: f32| if corner & bit == 0 { a } else { b };
-                let p = Vec3::new(pick(1, min.x, max.x), pick(2, min.y, max.y), pick(4, min.z, max.z));
+            for p in corners.clone() {
                 let q = onto_floor(key, p, scene.floor_height);
                 let near = Vec2::new(q.x, q.z).clamp(low - Vec2::splat(3.0), high + Vec2::splat(3.0));
                 low = low.min(near);
                 high = high.max(near);
+            }
+        }
+        if let Some(sun) = sun.filter(|sun| sun.to_light.y > 0.0) {
+            for p in corners {
+                let end = shadow_of_sun(sun, p, scene.floor_height);
+                low = low.min(end);
+                high = high.max(end);
             }
         }
         let center = (low + high) * 0.5;
@@ -74,6 +89,15 @@ fn onto_floor(key: &KeyLight, p: Vec3, floor: f32) -> Vec3 {
         return p;
     }
     key.position + down * ((floor - key.position.y) / down.y)
+}
+
+/// Returns the position along x and z of the shadow that the point `p` casts on the floor, for a sun above the horizon.
+/// The shadow is at most as far away as [`SUN_REACH`] allows.
+fn shadow_of_sun(sun: &Sun, p: Vec3, floor: f32) -> Vec2 {
+    let height = (p.y - floor).max(0.0);
+    let away = -Vec2::new(sun.to_light.x, sun.to_light.z);
+    let distance = (height * away.length() / sun.to_light.y).min(height.max(SUN_REACH));
+    Vec2::new(p.x, p.z) + away.normalize_or_zero() * distance
 }
 
 /// The GPU resources of the floor.
@@ -99,6 +123,15 @@ fn key_share(key: &KeyLight) -> f32 {
     strength / (strength + 1.0 - KEY_SHARE)
 }
 
+/// Returns the fraction of the environment's light on the floor that comes from its sun. The fraction is 0 if there is
+/// no sun above the horizon.
+fn sun_share(light: &EnvironmentLight) -> f32 {
+    let Some(sun) = &light.sun else { return 0.0 };
+    let of_sun = sun.irradiance.element_sum() * sun.to_light.y.max(0.0);
+    let of_sky = light.irradiance.above().element_sum();
+    of_sun / (of_sun + of_sky).max(f32::MIN_POSITIVE)
+}
+
 /// Returns the fraction by which the floor is darkened where the fraction `share` of its light is blocked. With a
 /// `darkness` of 1, both fractions are the same.
 fn darkened(share: f32, darkness: f32) -> f32 {
@@ -106,20 +139,21 @@ fn darkened(share: f32, darkness: f32) -> f32 {
 }
 
 impl Floor {
-    /// Creates the floor. `ambient` contains `AMBIENT_SIDE²` numbers in rows along +z: the fraction of the
-    /// environment's light that reaches the floor. `key` is the light that casts the shadow, and its shadow map.
-    /// `frame_group` creates bind group 0 from a uniform buffer. `accumulates` returns whether an accumulated shadow is used; if
-    /// not, the floor has a soft shadow that is computed from the shadow map.
+    /// Creates the floor. `key` is the key light and its shadow map. `light` contains the environment's light, and the
+    /// fraction of this light that reaches the floor. `frame_group` creates bind group 0 from a uniform buffer.
+    /// `accumulates` returns whether an accumulated shadow is used; if not, the floor has a soft shadow that is computed
+    /// from the shadow map.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         (scene, area): (&Scene, FloorArea),
         look: ShadowLook,
         key: Option<(&KeyLight, &ShadowMap)>,
-        ambient: &[f32],
+        light: &Prepared,
         frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
         accumulates: &dyn Fn(&AccumulatedShadow) -> bool,
     ) -> Result<Self, RenderError> {
         let gpu = base.gpu;
+        let sun_share = sun_share(&light.environment);
         let uniform = gpu_types::Floor {
             center: area.center,
             edge: EDGE,
@@ -127,6 +161,7 @@ impl Floor {
             light_size: 2.0 * light_size(look),
             key_darkness: key.map_or(0.0, |(key, _)| darkened(key_share(key), look.darkness)),
             ambient_darkness: darkened(AMBIENT_SHARE, look.darkness),
+            sun_share,
             ..gpu_types::Floor::default()
         };
         let buffer = filled(gpu, "floor", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
@@ -136,9 +171,9 @@ impl Floor {
             Some((key, _)) if look.mode == ShadowMode::Accumulated => {
                 let (min, max) = scene.bounds;
                 let (center, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length().max(1e-3));
-                let light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
+                let from = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
                 let new =
-                    AccumulatedShadow::new(gpu, base.frame_layout, &light, (area, &buffer), SHADOW_SIDE, frame_group);
+                    AccumulatedShadow::new(gpu, base.frame_layout, &from, (area, &buffer), SHADOW_SIDE, frame_group);
                 Some(new?).filter(accumulates)
             }
             _ => None,
@@ -153,15 +188,16 @@ impl Floor {
             }
         };
         let texture = plane(gpu, AMBIENT_SIDE, wgpu::TextureFormat::R16Float, wgpu::TextureUsages::COPY_DST);
-        write_ambient(gpu, &texture, ambient);
+        write_ambient(gpu, &texture, &light.model.light.floor_ambient);
         let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let (gather, gather_group) = gather(base, &buffer, &view, source, key.is_some())?;
+        let has_lights = (key.is_some(), sun_share > 0.0);
+        let (gather, gather_group) = gather(base, &buffer, &view, source, has_lights)?;
         let (draw, draw_group) = draw(base, &buffer, &shadow_view)?;
         Ok(Self { gather, gather_group, draw, draw_group, ambient: texture, shadow: shadow_view, accumulated })
     }
 
-    /// Replaces the `ambient` values of [`Self::new`] after the pose has changed. Afterwards, [`Self::gather`] must be
-    /// called again.
+    /// Replaces the fractions of the environment's light that reach the floor, after the pose has changed. `ambient`
+    /// contains `AMBIENT_SIDE²` numbers in rows along +z. Afterwards, [`Self::gather`] must be called again.
     pub(crate) fn relight(&self, gpu: &Gpu, ambient: &[f32]) {
         write_ambient(gpu, &self.ambient, ambient);
     }
@@ -197,7 +233,7 @@ fn gather(
     buffer: &wgpu::Buffer,
     ambient: &wgpu::TextureView,
     key: KeyShadowSource<'_>,
-    has_key: bool,
+    (has_key, has_sun): (bool, bool),
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let gpu = base.gpu;
     let (source, sample_type, defines): (_, _, &[&str]) = match key {
@@ -221,7 +257,7 @@ fn gather(
             label: "floor shadow",
             path: "pass/floor_shadow.wgsl",
             defines,
-            constants: &[("KEY", f64::from(u8::from(has_key)))],
+            constants: &[("KEY", f64::from(u8::from(has_key))), ("SUN", f64::from(u8::from(has_sun)))],
             groups: &[base.frame_layout, &layout],
             target: FullScreenTarget { colors: &[wgpu::TextureFormat::R8Unorm], ..Default::default() },
         },
@@ -309,4 +345,55 @@ fn write_ambient(gpu: &Gpu, texture: &wgpu::Texture, ambient: &[f32]) {
         wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(AMBIENT_SIDE * 2), rows_per_image: None },
         wgpu::Extent3d { width: AMBIENT_SIDE, height: AMBIENT_SIDE, depth_or_array_layers: 1 },
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use plinth_model::{Material, Mesh, Model, Node, Primitive};
+    use plinth_scene::build_scene;
+    use plinth_spec::RenderSettings;
+
+    use super::*;
+
+    /// Returns the minimum and the maximum corner, along x and z, of the floor below a model with the bounds −1..1.
+    fn floor_of(to_sun: Option<Vec3>) -> (Vec2, Vec2) {
+        let triangle = Primitive {
+            positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            normals: vec![[0.0, 0.0, 1.0]; 3],
+            indices: vec![0, 1, 2],
+            ..Primitive::default()
+        };
+        let model = Model {
+            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
+            meshes: vec![Mesh { primitives: vec![triangle], ..Mesh::default() }],
+            materials: vec![Material::default()],
+            ..Model::default()
+        };
+        let mut scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        (scene.bounds, scene.floor_height, scene.key_light) = ((Vec3::NEG_ONE, Vec3::ONE), -1.0, None);
+        let sun = to_sun.map(|d| Sun { to_light: d.normalize(), irradiance: Vec3::ONE, angular_radius: 0.005 });
+        let area = FloorArea::of(&scene, sun.as_ref());
+        let center = Vec2::new(area.center.x, area.center.z);
+        (center - area.half, center + area.half)
+    }
+
+    #[test]
+    fn the_floor_contains_the_shadow_of_the_sun_and_is_limited() {
+        let near = Vec2::splat(1.0 + MARGIN);
+        for (to_sun, reach) in [
+            (None, Vec2::ZERO),
+            (Some(Vec3::Y), Vec2::ZERO),
+            (Some(Vec3::new(1.0, 1.0, 0.0)), Vec2::new(2.0, 0.0)),
+            (Some(Vec3::new(3.0, 10.0, 4.0)), Vec2::new(0.6, 0.8)),
+            (Some(Vec3::new(0.0, 0.01, 1.0)), Vec2::new(0.0, SUN_REACH)),
+            (Some(Vec3::new(1.0, 0.0, 0.0)), Vec2::ZERO),
+            (Some(Vec3::new(1.0, -0.5, 0.0)), Vec2::ZERO),
+        ] {
+            let (low, high) = floor_of(to_sun);
+            assert!((low + near + reach).length() < 1e-4, "{to_sun:?}: {low}");
+            assert!((high - near).length() < 1e-4, "{to_sun:?}: {high}");
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! Tests of lights, shadows, reflections, the dome of a grounded environment, and the order of decals.
 
 use std::collections::BTreeMap;
+use std::f32::consts::PI;
 
+use glam::Vec3;
 use plinth_frame::{Frame, PixelFormat};
 use plinth_model::{AlphaMode, Light, LightKind, Material, Model, Node, Transform, Transmission, Trs};
 use plinth_scene::{EnvironmentMap, LightDetail};
@@ -184,6 +186,68 @@ fn the_shadow_of_the_key_light_is_as_strong_as_the_light() {
     }
 }
 
+/// Returns the fraction of the light that remains at points of the floor around a ball, which are given by x and z. The
+/// only light is the environment.
+fn floor_light<const N: usize>(environment: EnvironmentMap, mode: &str, points: [(f32, f32); N]) -> [f32; N] {
+    let settings = json!({
+        "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#ffffff", "shadowMode": mode,
+        "spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0,
+        "keyframes": [{"pose": {"position": [0, 8, 8], "lookAt": [0, -1, 0], "fov": 40}}],
+    });
+    let mut scene = scene_with(one_ball(matte(0.5, 0.5, 0.5)), &settings, environment, &BTreeMap::new());
+    scene.light_detail = LightDetail::Draft;
+    let drawn = picture(&scene, SIDE);
+    let camera = &scene.shots[0].camera;
+    points.map(|(x, z)| {
+        let seen = camera.view_from_world.transform_point3(Vec3::new(x, scene.floor_height, z));
+        let size = -seen.z * (0.5 * camera.fov_y).tan();
+        at(&drawn, seen.x / size, seen.y / size) / 255.0
+    })
+}
+
+/// Returns the fraction of a uniform sky's light that the ball blocks at a point of the floor: the form factor of a
+/// sphere above the horizon is h r² / d³, with h = r = 1.
+fn blocked_by_ball((x, z): (f32, f32)) -> f32 {
+    (1.0 + x * x + z * z).powf(-1.5)
+}
+
+/// Fraction of the light on the floor that comes from the environment.
+const OF_ENVIRONMENT: f32 = 0.75;
+
+#[test]
+fn the_sun_of_an_environment_casts_a_shadow_as_dark_as_its_share_of_the_light() {
+    const BESIDE: (f32, f32) = (0.9, 0.9);
+    // The shadow at −3.6 is beyond the depth range of the sun's shadow map.
+    for (mode, row, shadow) in [
+        ("shader", 31, (-1.9, 0.0)),
+        ("flat", 31, (-1.9, 0.0)),
+        ("accumulated", 31, (-1.9, 0.0)),
+        ("shader", 45, (-3.6, 0.0)),
+    ] {
+        // One bright texel in the direction +X.
+        let mut sunny = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.1; 3]; 256 * 128] };
+        sunny.pixels[row * 256 + 128] = [2500.0; 3];
+        let polar = (row as f32 + 0.5) / 128.0 * PI;
+        let sun = 2500.0 * polar.sin() * (PI / 128.0) * (2.0 * PI / 256.0) * polar.cos();
+        let share = sun / (sun + 0.1 * PI);
+        let sky = |point| if mode == "flat" { 0.0 } else { (1.0 - share) * blocked_by_ball(point) };
+        let [dark, lit] = floor_light(sunny, mode, [shadow, BESIDE]);
+        let (dim, bright) = (1.0 - OF_ENVIRONMENT * (share + sky(shadow)), 1.0 - OF_ENVIRONMENT * sky(BESIDE));
+        assert!((dark - dim).abs() < 0.03, "{mode}, row {row}: {dark} in the shadow, not {dim}");
+        assert!((lit - bright).abs() < 0.03, "{mode}, row {row}: {lit} beside the shadow, not {bright}");
+    }
+}
+
+#[test]
+fn without_a_sun_the_floor_loses_only_the_light_of_the_sky() {
+    const LEFT_SIDE: (f32, f32) = (-0.9, 0.9);
+    const RIGHT_SIDE: (f32, f32) = (0.9, 0.9);
+    let [left, right, far] = floor_light(dusk(), "shader", [LEFT_SIDE, RIGHT_SIDE, (-1.9, 0.0)]);
+    let expected = 1.0 - OF_ENVIRONMENT * blocked_by_ball(LEFT_SIDE);
+    assert!((left - expected).abs() < 0.04 && (right - expected).abs() < 0.04, "{left} and {right}, not {expected}");
+    assert!(far > 0.999, "{far}: the floor extends beyond the model, although no light casts a shadow there");
+}
+
 #[test]
 fn there_is_no_shadow_at_the_start_of_a_reveal() {
     for mode in ["shader", "flat", "accumulated"] {
@@ -350,7 +414,7 @@ fn overlapping_decals_are_drawn_in_their_order() {
     let wall = || {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[2] = 0.8 * v[0]);
-        p.normals.fill(glam::Vec3::new(-0.8, 0.0, 1.0).normalize().to_array());
+        p.normals.fill(Vec3::new(-0.8, 0.0, 1.0).normalize().to_array());
         model(vec![(p, Material { unlit: true, ..matte(1.0, 1.0, 1.0) }, [0.0; 3], 1.0)])
     };
     let images = BTreeMap::from([

@@ -20,10 +20,10 @@ objects! {
     /// Settings of the shadow and the reflection on the floor.
     #[non_exhaustive]
     Shadow {
-        enabled: bool = "shadows", flag(true), "The key light casts a shadow on the model and on the floor.";
-        mode: ShadowMode = "shadowMode", choice_or_default::<ShadowMode>(), "Kind of shadow: `shader` gets softer with distance, `flat` is a uniform silhouette, `accumulated` is the mean of many shadows.";
+        enabled: bool = "shadows", flag(true), "The key light casts a shadow on the model and on the floor, and the sun of the environment casts one on the floor.";
+        mode: ShadowMode = "shadowMode", choice_or_default::<ShadowMode>(), "Kind of the key light's shadow: `shader` gets softer with distance, `flat` is a uniform silhouette, `accumulated` is the mean of many shadows.";
         darkness: f64 = "shadowDarkness", number(0.0, 5.0).unit("×").or(1.0), "Darkness of the shadow on the floor. The weaker the key light, the weaker is its shadow.";
-        softness: f64 = "shadowSoftness", share().or(0.5), "Softness of the shadow's edge.";
+        softness: f64 = "shadowSoftness", share().or(0.5), "Softness of the edge of the key light's shadow.";
         has_reflector: bool = "reflector", flag(false), "The floor reflects the model.";
         reflector_mix: f64 = "reflectorMix", share().or(0.5), "Strength of the reflection.";
         reflector_fade: f64 = "reflectorFade", number(0.05, 5.0).or(1.0), "Height above the floor over which the reflection fades.";
