@@ -58,7 +58,11 @@ if [[ $arch != "$(uname -m)" ]]; then
     say "the driver of plinth[bundled] for $arch is made on such a machine, not here"
     exit 0
 fi
-icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | sort | sed -n 1p || true)
+# A machine may also have the driver of another architecture. Newer versions of Mesa have one description for all.
+icd=
+for file in "/usr/share/vulkan/icd.d/lvp_icd.$arch.json" /usr/share/vulkan/icd.d/lvp_icd.json; do
+    if [[ -z $icd && -f $file ]]; then icd=$file; fi
+done
 if [[ -z $icd ]]; then
     say "this machine has no lavapipe, which plinth[bundled] brings (apt-get install mesa-vulkan-drivers)" >&2
     exit 1

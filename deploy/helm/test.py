@@ -132,8 +132,28 @@ class Promises(unittest.TestCase):
                 pod = worker["spec"]["template"]["spec"]
                 said = variables(pod)
                 limit, grace = int(said["PLINTH_RENDER_TIMEOUT_SECONDS"]), int(said["PLINTH_WORKER_GRACE_SECONDS"])
-                self.assertGreaterEqual(grace, limit)
+                # The render may wait for the store or the database, and then its files are uploaded.
+                self.assertGreaterEqual(grace, limit + int(said["PLINTH_WORKER_OUTAGE_SECONDS"]) + 180)
                 self.assertGreater(pod["terminationGracePeriodSeconds"], grace)
+        [longer] = workers(objects("--set", "workerOutageSeconds=1800,renderTimeoutSeconds=7200"))
+        self.assertGreater(longer["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 1800 + 7200)
+
+    def test_pods_that_migrate_may_start_as_long_as_the_job_may_run(self):
+        def starts(*flags):
+            found = objects(*flags)
+            seconds = {}
+            for name, pod in pods(found):
+                probe = pod["containers"][0].get("startupProbe")
+                if probe:
+                    seconds[name] = probe["periodSeconds"] * probe["failureThreshold"]
+            return seconds, [job["spec"]["activeDeadlineSeconds"] for job in of_kind(found, "Job")]
+
+        names = {f"{RELEASE}-api", f"{RELEASE}-worker-cpu"}
+        self.assertEqual(starts(), (dict.fromkeys(names, 120), [3600]))
+        self.assertEqual(starts("--set", "migration.enabled=false"), (dict.fromkeys(names, 3600), []))
+        self.assertEqual(starts("--set", "migration.timeoutSeconds=7203"), (dict.fromkeys(names, 120), [7203]))
+        longer = starts("--set", "migration.enabled=false,migration.timeoutSeconds=7203")
+        self.assertEqual(longer, (dict.fromkeys(names, 7205), []))
 
     def test_the_api_drains_before_it_is_killed(self):
         [api] = [o for o in of_kind(objects(), "Deployment") if o["metadata"]["name"].endswith("-api")]
@@ -290,6 +310,13 @@ class Promises(unittest.TestCase):
         self.assertNotIn(said, notes(*pools))
         self.assertIn(said, notes(*pools, "--set", "workerPools[0].minReplicas=0"))
 
+    def test_the_notes_say_if_links_end_with_temporary_credentials(self):
+        said = "S3 rejects a signed link when the credentials that signed it"
+        for flags, is_said in [([], False), (["--set", "store.existingSecret="], True)]:
+            done = helm("install", RELEASE, str(CHART), "--dry-run=client", *flags)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(said in done.stdout, is_said, flags)
+
     def test_what_a_pool_takes_is_what_its_workers_are_told(self):
         for worker in workers(objects(values=HERE / "values/gpu.yaml")):
             args = worker["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -326,7 +353,9 @@ class Promises(unittest.TestCase):
         self.assertIn(4318, ports(HERE / "values/inside.yaml"))
 
     def test_wrong_values_are_refused(self):
-        for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "workerPools[0].encoder=h264_vaapi", "store.url=file:///x"]:
+        for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "workerPools[0].encoder=h264_vaapi", "store.url=file:///x",
+                     "database.workerConnections=1", "workerOutageSeconds=1801", "migration.timeoutSeconds=60",
+                     "environment.PLINTH_WORKER_GRACE_SECONDS=60", "environment.PLINTH_WORKER_OUTAGE_SECONDS=60"]:
             self.assertNotEqual(helm("template", RELEASE, str(CHART), "--set", flag).returncode, 0, flag)
 
 

@@ -1,5 +1,6 @@
 """Tests of the launcher; scripts/wheels.sh runs them before it makes a wheel."""
 
+import os
 import sys
 import tempfile
 import types
@@ -25,13 +26,22 @@ class Environment(unittest.TestCase):
         for patch in (mock.patch.dict(sys.modules, bundled), mock.patch.object(launcher, "DRIVER_FOLDERS", ())):
             patch.start()
             self.addCleanup(patch.stop)
+        # A plinth.toml in the current folder is read.
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.home)
+
+    def said(self, *arguments, **variables):
+        return launcher.environment_of({**self.given, **variables}, arguments)
 
     def test_what_is_bundled_is_named_where_the_machine_has_none(self):
-        said = launcher.environment_of(self.given)
+        said = self.said()
         self.assertEqual(said["PLINTH_FFMPEG"], "/wheel/ffmpeg")
-        self.assertEqual(said["VK_DRIVER_FILES"], "/wheel/plinth_lavapipe/lib/lvp_icd.json")
+        self.assertEqual(said["VK_DRIVER_FILES"], "/wheel/plinth_lavapipe/lib")
         self.assertEqual(said["LD_LIBRARY_PATH"], "/wheel/plinth_lavapipe/lib/loader")
-        self.assertEqual(said["PLINTH_FENCE_READABLE"], "/wheel/plinth_lavapipe/lib")
+
+    def test_no_setting_of_the_fence_is_replaced(self):
+        self.assertNotIn("PLINTH_FENCE_READABLE", self.said())
+        self.assertEqual(self.said(PLINTH_FENCE_READABLE="/b")["PLINTH_FENCE_READABLE"], "/b")
 
     def test_what_the_machine_has_is_preferred(self):
         program = self.home / "bin/ffmpeg"
@@ -41,18 +51,36 @@ class Environment(unittest.TestCase):
         drivers = self.home / ".local/share/vulkan/icd.d"
         drivers.mkdir(parents=True)
         (drivers / "card.json").touch()
-        self.assertEqual(launcher.environment_of(self.given), self.given)
+        self.assertEqual(self.said(), self.given)
 
     def test_what_the_caller_says_stays(self):
-        given = {**self.given, "PLINTH_FFMPEG": "/mine", "VK_ICD_FILENAMES": "/card.json"}
-        self.assertEqual(launcher.environment_of(given), given)
-        said = launcher.environment_of({**self.given, "LD_LIBRARY_PATH": "/a", "PLINTH_FENCE_READABLE": "/b"})
+        given = {"PLINTH_FFMPEG": "/mine", "VK_ICD_FILENAMES": "/card.json"}
+        self.assertEqual(self.said(**given), {**self.given, **given})
+        said = self.said(LD_LIBRARY_PATH="/a")
         self.assertEqual(said["LD_LIBRARY_PATH"], "/wheel/plinth_lavapipe/lib/loader:/a")
-        self.assertEqual(said["PLINTH_FENCE_READABLE"], "/b,/wheel/plinth_lavapipe/lib")
+
+    def test_an_ffmpeg_in_the_configuration_file_stays(self):
+        named, other = self.home / "named.toml", self.home / "other.toml"
+        named.write_text('fence = "off"\n  ffmpeg = "/mine"\n')
+        other.write_text('# ffmpeg = "/mine"\nencoder = "ffmpeg = "\n')
+        for arguments, variables, is_named in [
+            (["serve", "--config", str(named)], {}, True),
+            (["serve", f"--config={named}"], {}, True),
+            (["serve"], {"PLINTH_CONFIG": str(named)}, True),
+            (["serve", "--config", str(other)], {"PLINTH_CONFIG": str(named)}, False),
+            (["serve", "--config"], {}, False),
+            (["serve", "--config", str(self.home / "none.toml")], {}, False),
+            (["admin", "storage", "hold", "--", "dump", "--config", str(named)], {}, False),
+        ]:
+            with self.subTest(arguments=arguments, variables=variables):
+                self.assertEqual("PLINTH_FFMPEG" not in self.said(*arguments, **variables), is_named)
+        self.assertIn("PLINTH_FFMPEG", self.said("doctor"))
+        named.rename(self.home / "plinth.toml")
+        self.assertNotIn("PLINTH_FFMPEG", self.said("doctor"))
 
     def test_without_the_extra_nothing_is_named(self):
         with mock.patch.dict(sys.modules, {"plinth_lavapipe": None, "imageio_ffmpeg": None}):
-            self.assertEqual(launcher.environment_of(self.given), self.given)
+            self.assertEqual(self.said(), self.given)
 
 
 if __name__ == "__main__":

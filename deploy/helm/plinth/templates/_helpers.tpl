@@ -73,6 +73,8 @@ capabilities: { drop: [ALL] }
   value: {{ $values.publicUrl | quote }}
 - name: PLINTH_RENDER_TIMEOUT_SECONDS
   value: {{ $values.renderTimeoutSeconds | int | quote }}
+- name: PLINTH_WORKER_OUTAGE_SECONDS
+  value: {{ $values.workerOutageSeconds | int | quote }}
 - name: PLINTH_FENCE
   value: {{ $values.fence }}
 - name: PLINTH_LOG_FORMAT
@@ -106,18 +108,30 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/*
+Time that a stopped worker has for its jobs: a render, an outage of the store or the database, and five minutes for uploads.
+*/}}
+{{- define "plinth.workerGrace" -}}
+{{- add .Values.renderTimeoutSeconds .Values.workerOutageSeconds 300 -}}
+{{- end }}
+
+{{/*
+(dict "root" $ "port" "http"). A process answers only when the database is migrated, so without the job a start takes as long as
+the migration.
+*/}}
 {{- define "plinth.probes" -}}
+{{- $migration := .root.Values.migration -}}
 startupProbe:
-  httpGet: { path: /livez, port: {{ . }} }
+  httpGet: { path: /livez, port: {{ .port }} }
   periodSeconds: 5
-  failureThreshold: 24
+  failureThreshold: {{ div (add (ternary 120 $migration.timeoutSeconds $migration.enabled) 4) 5 }}
 livenessProbe:
-  httpGet: { path: /livez, port: {{ . }} }
+  httpGet: { path: /livez, port: {{ .port }} }
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: /readyz, port: {{ . }} }
+  httpGet: { path: /readyz, port: {{ .port }} }
   periodSeconds: 5
   timeoutSeconds: 3
   failureThreshold: 2

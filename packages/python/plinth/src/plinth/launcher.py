@@ -1,6 +1,7 @@
 """Starts the program, and tells it of the bundled ffmpeg and Vulkan driver where the machine has none."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ PROGRAM = Path(__file__).parent / "bin" / "plinth"
 # Where the Vulkan loader looks for drivers.
 DRIVER_FOLDERS = ("/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d")
 DRIVER_VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES")
+
+# A line of plinth.toml that names an ffmpeg.
+FFMPEG_KEY = re.compile(r"""^[ \t]*["']?ffmpeg["']?[ \t]*=""", re.MULTILINE)
 
 
 def has_driver(environment):
@@ -27,11 +31,12 @@ def add_driver(environment):
     except ImportError:
         return
     folder = Path(plinth_lavapipe.__file__).parent / "lib"
-    environment["VK_DRIVER_FILES"] = str(folder / "lvp_icd.json")
+    # The folder, not the file in it that describes the driver: fenced jobs may read what this variable names, and the driver and
+    # the libraries that it needs lie there, too.
+    environment["VK_DRIVER_FILES"] = str(folder)
     libraries = environment.get("LD_LIBRARY_PATH")
     loader = str(folder / "loader")
     environment["LD_LIBRARY_PATH"] = f"{loader}:{libraries}" if libraries else loader
-    add_readable(environment, folder)
 
 
 def add_ffmpeg(environment):
@@ -43,21 +48,36 @@ def add_ffmpeg(environment):
     environment["PLINTH_FFMPEG"] = imageio_ffmpeg.get_ffmpeg_exe()
 
 
-def add_readable(environment, folder):
-    """Lets fenced jobs read a folder."""
-    named = environment.get("PLINTH_FENCE_READABLE")
-    environment["PLINTH_FENCE_READABLE"] = f"{named},{folder}" if named else str(folder)
+def configuration(arguments, environment):
+    """The text of the program's configuration file, or nothing if it cannot be read, which the program reports."""
+    named = environment.get("PLINTH_CONFIG")
+    for argument, following in zip(arguments, [*arguments[1:], None]):
+        if argument == "--":
+            break
+        if argument == "--config":
+            named = following
+        elif argument.startswith("--config="):
+            named = argument.partition("=")[2]
+    try:
+        return Path(named or "plinth.toml").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
-def environment_of(given):
+def names_ffmpeg(arguments, environment):
+    """Whether a variable or the configuration file names an ffmpeg. The flag needs no look, because it overrides both."""
+    return bool(environment.get("PLINTH_FFMPEG") or FFMPEG_KEY.search(configuration(arguments, environment)))
+
+
+def environment_of(given, arguments):
     """The environment of the program: that of the caller, with what is bundled where the machine has none."""
     environment = dict(given)
     if not has_driver(environment):
         add_driver(environment)
-    if not environment.get("PLINTH_FFMPEG") and not shutil.which("ffmpeg", path=environment.get("PATH")):
+    if not shutil.which("ffmpeg", path=environment.get("PATH")) and not names_ffmpeg(arguments, environment):
         add_ffmpeg(environment)
     return environment
 
 
 def main():
-    os.execve(PROGRAM, ["plinth", *sys.argv[1:]], environment_of(os.environ))
+    os.execve(PROGRAM, ["plinth", *sys.argv[1:]], environment_of(os.environ, sys.argv[1:]))
