@@ -7,7 +7,7 @@ use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use crate::bvh::{Hit, TriangleId};
+use crate::bvh::Hit;
 use crate::occluders::Occluders;
 use crate::samples::SamplePoint;
 use crate::sampling::{LightDistribution, RayDirections, RaySample};
@@ -25,13 +25,11 @@ const MIN_SEE_THROUGH: f32 = 0.05;
 /// A sample point counts as inside a body if at least this fraction of its rays, by weight, hit a back face first.
 const MIN_INSIDE_SHARE: f32 = 0.95;
 
-/// The surface that blocks more of a ray's light than any other surface, or whose own light is brighter.
+/// The surface that counts most for a ray: by the fraction of the light that it blocks, times 1 + its emitted radiance.
 #[derive(Clone, Copy)]
 pub(crate) struct Occluder {
     pub(crate) direction: Vec3,
-    pub(crate) id: TriangleId,
-    pub(crate) u: f32,
-    pub(crate) v: f32,
+    pub(crate) hit: Hit,
     /// Whether the ray hit the back face.
     pub(crate) back: bool,
     /// Fraction of the ray's light that the surface blocks, multiplied by the weight of the ray.
@@ -88,8 +86,6 @@ pub(crate) struct Scene<'a> {
     pub(crate) sky: Sky,
     distribution: LightDistribution,
     pub(crate) lights: &'a [BakeLight],
-    /// Largest radiance that each mesh emits.
-    brightest_emission: Vec<f32>,
 }
 
 impl<'a> Scene<'a> {
@@ -101,10 +97,7 @@ impl<'a> Scene<'a> {
     ) -> Self {
         let sky = Sky::new(environment);
         let distribution = LightDistribution::new(&sky);
-        let brightest =
-            |mesh: &BakeMesh| mesh.emission.iter().fold(0.0_f32, |max, radiance| max.max(radiance.max_element()));
-        let brightest_emission = meshes.iter().map(brightest).collect();
-        Self { occluders, meshes, sky, distribution, lights, brightest_emission }
+        Self { occluders, meshes, sky, distribution, lights }
     }
 
     /// Casts all rays of a sample point, and returns their combined result.
@@ -209,7 +202,7 @@ impl<'a> Scene<'a> {
     fn cast(&self, mut origin: Vec3, direction: Vec3) -> RayResult {
         let mut out = RayResult { transmitted: 1.0, occluder: None, hit_back_first: false, mean_inverse_distance: 0.0 };
         let mut travelled = 0.0;
-        let mut largest_light = 0.0;
+        let mut largest_importance = 0.0;
         for hit_count in 0..MAX_TRANSPARENT_HITS {
             let Some(hit) = self.occluders.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, f32::INFINITY) else {
                 return out;
@@ -218,13 +211,13 @@ impl<'a> Scene<'a> {
             let share = out.transmitted * (1.0 - transparency);
             let back = self.is_back(&hit, direction);
             out.mean_inverse_distance += share / (travelled + hit.t + ORIGIN_OFFSET);
-            let light = share * (1.0 + self.brightest_emission[hit.id.mesh as usize]);
-            if light > largest_light {
-                largest_light = light;
-                out.occluder = Some(Occluder { direction, id: hit.id, u: hit.u, v: hit.v, back, share });
+            let mesh = &self.meshes[hit.id.mesh as usize];
+            let importance = share * (1.0 + mesh.emitted(hit.id.triangle as usize, hit.weights()).max_element());
+            if importance > largest_importance {
+                largest_importance = importance;
+                out.occluder = Some(Occluder { direction, hit, back, share });
             }
             if hit_count == 0 {
-                let mesh = &self.meshes[hit.id.mesh as usize];
                 out.hit_back_first = back && !mesh.double_sided && self.occluders.opaque[hit.id.mesh as usize];
             }
             out.transmitted *= transparency;
@@ -246,8 +239,8 @@ impl<'a> Scene<'a> {
         let vertex_transparency = if mesh.transparency.is_empty() {
             0.0
         } else {
-            let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.transparency[i]);
-            a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v
+            let ([a, b, c], [wa, wb, wc]) = (mesh.corners(hit.id.triangle as usize), hit.weights());
+            mesh.transparency[a] * wa + mesh.transparency[b] * wb + mesh.transparency[c] * wc
         };
         let texel = |texture: &BakeTexture| texture.texel(mesh.corners(hit.id.triangle as usize), hit.weights());
         let coverage = mesh.texture.as_ref().map_or(1.0, |texture| texel(texture)[3]);
@@ -257,8 +250,8 @@ impl<'a> Scene<'a> {
     /// Returns whether a ray hits the side of a surface that faces away from its normals.
     fn is_back(&self, hit: &Hit, direction: Vec3) -> bool {
         let mesh = &self.meshes[hit.id.mesh as usize];
-        let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.normals[i]);
-        (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v).dot(direction) > 0.0
+        let corners = mesh.corners(hit.id.triangle as usize);
+        BakeMesh::interpolate(corners, hit.weights(), &mesh.normals).dot(direction) > 0.0
     }
 
     fn light_irradiance(&self, sample: &SamplePoint, origin: Vec3) -> SmallVec<[Vec3; 2]> {
@@ -290,7 +283,7 @@ impl BakeLight {
 struct RayResult {
     /// Fraction of the light that passes through all surfaces.
     transmitted: f32,
-    /// The surface that blocks more of the ray's light than any other surface, or whose own light is brighter.
+    /// `None` if the ray hit nothing.
     occluder: Option<Occluder>,
     /// Whether the first surface that the ray hit is single-sided and opaque, and was hit on its back face.
     hit_back_first: bool,

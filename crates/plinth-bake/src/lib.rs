@@ -40,5 +40,5 @@ pub use lattice::Lattice;
 pub use lit_surface::LitSurface;
 pub use octahedron::direction as octahedral_direction;
 pub use radiosity::LUMINANCE;
-pub use sun::{Sun, extract_sun};
+pub use sun::{Sun, extract_sun, find_sun};
 pub use types::*;

@@ -95,8 +95,8 @@ fn radiance(mesh: &BakeMesh, triangle: usize, weights: [f32; 3], [irradiance, li
     let interpolate = |values: &[Vec3]| -> Vec3 {
         if values.is_empty() { Vec3::ZERO } else { corners.iter().zip(weights).map(|(i, w)| values[*i] * w).sum() }
     };
-    let color = |texture: &Option<BakeTexture>| BakeTexture::color(texture.as_ref(), corners, weights);
-    let diffuse = interpolate(&mesh.albedo) * color(&mesh.texture) * (irradiance + light_irradiance);
+    let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
+    let diffuse = interpolate(&mesh.albedo) * color * (irradiance + light_irradiance);
     let glossy = interpolate(&mesh.f0) * DIFFUSE_SHARE_OF_F0 * irradiance;
-    interpolate(&mesh.emission) * color(&mesh.emission_texture) + (diffuse + glossy) / std::f32::consts::PI
+    mesh.emitted(triangle, weights) + (diffuse + glossy) / std::f32::consts::PI
 }

@@ -115,24 +115,20 @@ impl<'a> Radiosity<'a> {
 
 impl ReflectingHit {
     fn new(light: &Radiosity<'_>, occluder: &Occluder) -> Self {
-        let mesh = &light.scene.meshes[occluder.id.mesh as usize];
-        let corners = mesh.corners(occluder.id.triangle as usize);
-        let weights = [1.0 - occluder.u - occluder.v, occluder.u, occluder.v];
+        let hit = &occluder.hit;
+        let mesh = &light.scene.meshes[hit.id.mesh as usize];
+        let (corners, weights) = (mesh.corners(hit.id.triangle as usize), hit.weights());
         let interpolate = |values: &[Vec3]| BakeMesh::interpolate(corners, weights, values);
         let is_visible_side = !occluder.back || mesh.double_sided;
-        let fixed = if mesh.emission.is_empty() || !is_visible_side {
-            Vec3::ZERO
-        } else {
-            let glow = BakeTexture::color(mesh.emission_texture.as_ref(), corners, weights);
-            interpolate(&mesh.emission) * glow * occluder.share
-        };
+        let fixed =
+            if is_visible_side { mesh.emitted(hit.id.triangle as usize, weights) * occluder.share } else { Vec3::ZERO };
         let mut out = Self { fixed, nearby: [(0, 0.0); 3], diffuse: Vec3::ZERO, specular: Vec3::ZERO };
         // The back face of a single-sided surface is inside a body, where there is no light.
         if !mesh.receives_light || !is_visible_side {
             return out;
         }
-        let side = TriangleSide { mesh: occluder.id.mesh, triangle: occluder.id.triangle, back: occluder.back };
-        out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, occluder.u, occluder.v));
+        let side = TriangleSide { mesh: hit.id.mesh, triangle: hit.id.triangle, back: occluder.back };
+        out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, hit.u, hit.v));
         let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
         out.diffuse = interpolate(&mesh.albedo) * color * (occluder.share / PI);
         if !mesh.f0.is_empty() {

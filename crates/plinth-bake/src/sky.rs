@@ -1,9 +1,9 @@
 //! The environment as an octahedral map of low resolution, from which rays read the radiance. The resolution suffices
 //! for light that arrives from a large part of the sky.
 
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::PI;
 
-use glam::{Vec2, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
@@ -96,21 +96,13 @@ impl Sky {
 /// Returns the mean radiance of each texel of the octahedral map, weighted by solid angle. All pixels of the panorama
 /// are averaged, because a lamp may be smaller than a texel.
 fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
-    let (columns, rows) = (map.width.max(MIN_COLUMNS), map.height.max(MIN_ROWS));
-    let is_each_pixel_a_sample = (columns, rows) == (map.width, map.height);
-    let azimuths: Vec<Vec2> =
-        (0..columns).map(|x| Vec2::from_angle(((x as f32 + 0.5) / columns as f32 - 0.5) * TAU)).collect();
+    let map = map.enlarged(MIN_COLUMNS, MIN_ROWS);
+    let directions = map.directions();
     let mut sums = vec![Vec4::ZERO; SIDE * SIDE];
-    for y in 0..rows {
-        let (sin, cos) = ((y as f32 + 0.5) / rows as f32 * PI).sin_cos();
-        for (x, azimuth) in azimuths.iter().enumerate() {
-            let d = Vec3::new(sin * azimuth.x, cos, sin * azimuth.y);
-            let radiance = if is_each_pixel_a_sample {
-                Vec3::from(map.pixels[y as usize * columns as usize + x])
-            } else {
-                map.radiance(d)
-            };
-            sums[texel(d, SIDE)] += radiance.extend(1.0) * sin;
+    for (row, y) in map.pixels.chunks(map.width as usize).zip(0..) {
+        let sin = ((y as f32 + 0.5) / map.height as f32 * PI).sin();
+        for (pixel, d) in row.iter().zip(directions.of_row(y)) {
+            sums[texel(d, SIDE)] += Vec3::from(*pixel).extend(1.0) * sin;
         }
     }
     sums.into_iter().map(|sum| sum.truncate() / sum.w.max(1e-9)).collect()
@@ -120,7 +112,8 @@ fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
 mod tests {
     use super::*;
 
-    /// Returns a white panorama in which everything but a round lamp around `to_lamp` is black.
+    /// Returns a black panorama with a white round lamp around `to_lamp`. `cosine_of_radius` is the cosine of the lamp's angular
+    /// radius.
     fn lamp(to_lamp: Vec3, cosine_of_radius: f32) -> EnvironmentMap {
         let mut map = EnvironmentMap { width: 512, height: 256, pixels: vec![[0.0; 3]; 512 * 256] };
         for i in 0..512 * 256 {

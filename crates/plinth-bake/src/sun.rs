@@ -28,59 +28,80 @@ const BRIGHTNESS_THRESHOLD: f32 = 0.05;
 /// light. Together, panorama and sun give as much light as before. If the panorama has no sun, returns a copy of the
 /// panorama and `None`.
 pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
-    let brightness = |p: &[f32; 3]| p[0] + p[1] + p[2];
-    let brightest =
-        (0..map.pixels.len()).max_by(|a, b| brightness(&map.pixels[*a]).total_cmp(&brightness(&map.pixels[*b])));
-    let Some(peak) = brightest else { return (map.clone(), None) };
-    let (px, py) = (peak as u32 % map.width, peak as u32 / map.width);
-    let center = map.direction(px, py);
-    let min_brightness = brightness(&map.pixels[peak]) * BRIGHTNESS_THRESHOLD;
-    let solid_angle = |y: u32| {
-        let theta = (y as f32 + 0.5) / map.height as f32 * PI;
-        theta.sin() * (PI / map.height as f32) * (2.0 * PI / map.width as f32)
-    };
-    let mut total = 0.0;
-    let (mut ring, mut ring_count) = (Vec3::ZERO, 0.0);
-    let mut sun_texels = Vec::new();
-    let directions = map.directions();
-    for (row, y) in map.pixels.chunks(map.width as usize).zip(0..) {
-        let texel_area = solid_angle(y);
-        for ((pixel, direction), x) in row.iter().zip(directions.of_row(y)).zip(0..) {
-            total += brightness(pixel) * texel_area;
-            let angle = || direction.dot(center).clamp(-1.0, 1.0).acos();
-            if brightness(pixel) >= min_brightness {
-                sun_texels.push((y * map.width + x, angle()));
-            } else if direction.dot(center) > 0.0 && angle() < 3.0 * MAX_ANGULAR_RADIUS {
-                ring += Vec3::from(*pixel);
-                ring_count += 1.0;
+    let mut without_sun = map.clone();
+    let Some(found) = SunTexels::find(map) else { return (without_sun, None) };
+    for i in found.texels {
+        let pixel = &mut without_sun.pixels[i as usize];
+        *pixel = Vec3::from(*pixel).min(found.surrounding_mean).to_array();
+    }
+    (without_sun, Some(found.sun))
+}
+
+/// Returns the sun of a panorama.
+pub fn find_sun(map: &EnvironmentMap) -> Option<Sun> {
+    SunTexels::find(map).map(|found| found.sun)
+}
+
+/// The sun of a panorama, and where it is.
+struct SunTexels {
+    sun: Sun,
+    /// Indices of the texels that belong to the sun.
+    texels: Vec<u32>,
+    /// Mean radiance of the texels around the sun.
+    surrounding_mean: Vec3,
+}
+
+impl SunTexels {
+    fn find(map: &EnvironmentMap) -> Option<Self> {
+        let brightness = |p: &[f32; 3]| p[0] + p[1] + p[2];
+        let peak =
+            (0..map.pixels.len()).max_by(|a, b| brightness(&map.pixels[*a]).total_cmp(&brightness(&map.pixels[*b])))?;
+        let center = map.direction(peak as u32 % map.width, peak as u32 / map.width);
+        let min_brightness = brightness(&map.pixels[peak]) * BRIGHTNESS_THRESHOLD;
+        let solid_angle = |y: u32| {
+            let theta = (y as f32 + 0.5) / map.height as f32 * PI;
+            theta.sin() * (PI / map.height as f32) * (2.0 * PI / map.width as f32)
+        };
+        let mut total = 0.0;
+        let (mut ring, mut ring_count) = (Vec3::ZERO, 0.0);
+        let mut texels = Vec::new();
+        let mut is_wide = false;
+        let directions = map.directions();
+        for (row, y) in map.pixels.chunks(map.width as usize).zip(0..) {
+            let texel_area = solid_angle(y);
+            for ((pixel, direction), x) in row.iter().zip(directions.of_row(y)).zip(0..) {
+                total += brightness(pixel) * texel_area;
+                let angle = || direction.dot(center).clamp(-1.0, 1.0).acos();
+                if brightness(pixel) >= min_brightness {
+                    is_wide |= angle() > MAX_ANGULAR_RADIUS;
+                    texels.push(y * map.width + x);
+                } else if direction.dot(center) > 0.0 && angle() < 3.0 * MAX_ANGULAR_RADIUS {
+                    ring += Vec3::from(*pixel);
+                    ring_count += 1.0;
+                }
             }
         }
+        // If there are other bright texels farther away, the brightest texel belongs to one of several lamps or to a large
+        // lamp, not to a sun.
+        if is_wide || ring_count == 0.0 {
+            return None;
+        }
+        let surrounding_mean = ring / ring_count;
+        let (mut irradiance, mut direction_sum, mut area) = (Vec3::ZERO, Vec3::ZERO, 0.0);
+        for i in &texels {
+            let (x, y) = (i % map.width, i / map.width);
+            let excess = (Vec3::from(map.pixels[*i as usize]) - surrounding_mean).max(Vec3::ZERO) * solid_angle(y);
+            irradiance += excess;
+            direction_sum += map.direction(x, y) * excess.element_sum();
+            area += solid_angle(y);
+        }
+        let sun = Sun {
+            to_light: direction_sum.normalize_or(center),
+            irradiance,
+            angular_radius: (area / PI).sqrt().max(0.0047),
+        };
+        (irradiance.element_sum() >= MIN_SHARE * total).then_some(Self { sun, texels, surrounding_mean })
     }
-    // If there are other bright texels farther away, the brightest texel belongs to one of several lamps or to a large
-    // lamp, not to a sun.
-    if sun_texels.iter().any(|(_, angle)| *angle > MAX_ANGULAR_RADIUS) || ring_count == 0.0 {
-        return (map.clone(), None);
-    }
-    let surrounding_mean = ring / ring_count;
-    let (mut irradiance, mut direction_sum, mut area) = (Vec3::ZERO, Vec3::ZERO, 0.0);
-    let mut without_sun = map.clone();
-    for (i, _) in &sun_texels {
-        let (x, y) = (i % map.width, i / map.width);
-        let excess = (Vec3::from(map.pixels[*i as usize]) - surrounding_mean).max(Vec3::ZERO) * solid_angle(y);
-        irradiance += excess;
-        direction_sum += map.direction(x, y) * excess.element_sum();
-        area += solid_angle(y);
-        without_sun.pixels[*i as usize] = Vec3::from(map.pixels[*i as usize]).min(surrounding_mean).to_array();
-    }
-    if irradiance.element_sum() < MIN_SHARE * total {
-        return (map.clone(), None);
-    }
-    let sun = Sun {
-        to_light: direction_sum.normalize_or(center),
-        irradiance,
-        angular_radius: (area / PI).sqrt().max(0.0047),
-    };
-    (without_sun, Some(sun))
 }
 
 #[cfg(test)]

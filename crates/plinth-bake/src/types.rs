@@ -27,9 +27,8 @@ pub struct BakeMesh {
     pub f0: Vec<Vec3>,
     /// Perceptual roughness of each vertex. The list is empty if `f0` is empty.
     pub roughness: Vec<f32>,
-    /// Linear emitted radiance of each vertex, to be multiplied by the colour of `emission_texture`. If the list is empty,
-    /// the mesh emits no light.
-    pub emission: Vec<Vec3>,
+    /// Linear emitted radiance, to be multiplied by the colour of `emission_texture`. Zero if the mesh emits no light.
+    pub emission: Vec3,
     /// For each vertex, the fraction of the light that passes straight through the surface, which results from the
     /// alpha and the transmission of the material. If the list is empty, the mesh is opaque.
     pub transparency: Vec<f32>,
@@ -37,7 +36,7 @@ pub struct BakeMesh {
     pub texture: Option<BakeTexture>,
     /// Texture with the colour of the emitted light. Its alpha is ignored.
     pub emission_texture: Option<BakeTexture>,
-    /// Whether rays can hit the mesh. False for a surface that lies on another one.
+    /// Whether rays can hit the mesh. False for a surface that lies on another one, and for a shadow catcher.
     pub occludes: bool,
     /// Whether the light that arrives at the mesh is computed.
     pub receives_light: bool,
@@ -55,6 +54,14 @@ impl BakeMesh {
     #[inline]
     pub(crate) fn interpolate([a, b, c]: [usize; 3], [wa, wb, wc]: [f32; 3], values: &[Vec3]) -> Vec3 {
         values[a] * wa + values[b] * wb + values[c] * wc
+    }
+
+    /// Returns the linear radiance that a point of a triangle emits. `weights` are the barycentric weights of the point.
+    pub(crate) fn emitted(&self, triangle: usize, weights: [f32; 3]) -> Vec3 {
+        if self.emission == Vec3::ZERO {
+            return Vec3::ZERO;
+        }
+        self.emission * BakeTexture::color(self.emission_texture.as_ref(), self.corners(triangle), weights)
     }
 
     /// Returns the world positions of a triangle's corners.

@@ -1,6 +1,6 @@
 //! The order in which transmissive and blended batches are drawn.
 
-use plinth_scene::{MAX_DECAL_LIFT, PosedPrimitive, Scene, SurfaceId};
+use plinth_scene::{MAX_DECAL_GAP, PosedPrimitive, Scene, SurfaceId};
 
 use crate::upload::batch::Batch;
 use crate::upload::boxes::Bounds;
@@ -58,7 +58,10 @@ pub(crate) fn back_to_front(mut batches: Vec<TransparentBatch<'_>>) -> Vec<usize
         order.remove(own);
         let lies_on_decal = |i: &usize| {
             let earlier = decals[..count].binary_search_by_key(i, |(index, ..)| *index);
-            earlier.is_ok_and(|earlier| touch(decals[earlier].1, *bounds))
+            earlier.is_ok_and(|earlier| {
+                let (_index, below, other) = &decals[earlier];
+                other.surface == decal.surface && touch(*below, *bounds)
+            })
         };
         let is_below = |i: &usize| decal.surface.contains(i) || lies_on_decal(i);
         let place = match (order.iter().position(is_below), order.iter().rposition(is_below)) {
@@ -75,7 +78,7 @@ pub(crate) fn back_to_front(mut batches: Vec<TransparentBatch<'_>>) -> Vec<usize
 /// Returns whether two decals can lie on each other. There is a gap between such decals, because they have different
 /// distances from their surface.
 fn touch((a_min, a_max): Bounds, (b_min, b_max): Bounds) -> bool {
-    a_min.cmple(b_max + MAX_DECAL_LIFT).all() && b_min.cmple(a_max + MAX_DECAL_LIFT).all()
+    a_min.cmple(b_max + MAX_DECAL_GAP).all() && b_min.cmple(a_max + MAX_DECAL_GAP).all()
 }
 
 #[cfg(test)]
@@ -121,6 +124,13 @@ mod tests {
             ..decal(index, depth, &[], true)
         };
         assert_eq!(back_to_front(vec![flat(0, 4.0, 0.01), flat(1, 6.0, 0.011), panel(2, 5.0)]), [2, 0, 1]);
+        // A pane behind another one, each with a decal. The decals nearly touch.
+        let pane = |index, depth, z: f32, surface| TransparentBatch {
+            bounds: (Vec3::new(-1.0, -1.0, z), Vec3::new(1.0, 1.0, z)),
+            ..decal(index, depth, surface, true)
+        };
+        let batches = vec![panel(0, 5.0), panel(1, 4.0), pane(2, 3.99, 0.01, &[1]), pane(3, 4.99, 0.0, &[0])];
+        assert_eq!(back_to_front(batches), [0, 3, 1, 2]);
         // Decals on different parts of an opaque model are sorted by depth.
         assert_eq!(back_to_front(vec![flat(0, 4.0, 0.5), flat(1, 6.0, -0.5), panel(2, 5.0)]), [1, 2, 0]);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plinth_bake::extract_sun;
+use plinth_bake::find_sun;
 use plinth_frame::{Backdrop, PixelFormat, Region};
 use plinth_scene::{Background, Scene, Shot};
 
@@ -376,10 +376,8 @@ pub(crate) fn with_prepare_inputs<T>(
     for (one, scale) in posed.iter_mut().zip(largest) {
         one.scale = scale;
     }
-    let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| {
-        let (_panorama, sun) = extract_sun(&scene.environment);
-        FloorArea::of(scene, sun.as_ref())
-    });
+    let has_floor = scene.shadow.is_some() && !scene.is_dataset;
+    let floor = has_floor.then(|| FloorArea::of(scene, find_sun(&scene.environment).as_ref()));
     let moving = scene.moving(&posed);
     let smallest = min_visible_size(gpu, scene, &posed, picture.height);
     work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest, any_camera: false })

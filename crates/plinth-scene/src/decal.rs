@@ -13,6 +13,7 @@ use plinth_model::{
     AlphaMode, Channel, Image, Mesh, Model, MorphTarget, Node, Primitive, Property, Sampler, Texture, TextureRef,
     Topology, Transform, Wrap,
 };
+use plinth_spec::limits;
 use plinth_spec::settings::{Decal, RenderSettings};
 
 use crate::assets::SceneAssets;
@@ -31,10 +32,12 @@ const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
 /// Minimum distance between a decal and its surface in world units.
 const MIN_LIFT: f32 = 5e-4;
 /// Maximum distance between the first decal and its surface in world units.
-pub const MAX_DECAL_LIFT: f32 = 0.02;
+const MAX_LIFT: f32 = 0.02;
 /// Each decal lies higher above the surface than the previous decal, by this fraction of the first decal's distance.
 /// Otherwise overlapping decals would flicker.
 const STEP: f32 = 0.1;
+/// Maximum distance between two decals on the same plane in world units.
+pub const MAX_DECAL_GAP: f32 = MAX_LIFT * STEP * limits::DECALS as f32;
 
 /// The placed model onto which decals are projected, and the shots in which it is seen.
 pub(crate) struct Target<'a> {
@@ -50,7 +53,7 @@ impl Target<'_> {
     /// Returns the distance between a decal and its surface in world units.
     fn lift(&self) -> f32 {
         (smallest_pixel(self.placement.bounds(), self.shots, self.frames.height) * LIFT_PIXELS)
-            .clamp(MIN_LIFT, MAX_DECAL_LIFT)
+            .clamp(MIN_LIFT, MAX_LIFT)
     }
 }
 

@@ -39,7 +39,7 @@ mod wireframe;
 pub use assets::SceneAssets;
 pub use build::{build_scene, build_scene_of_height};
 pub use dataset::{DatasetViews, ViewSet, build_dataset};
-pub use decal::MAX_DECAL_LIFT;
+pub use decal::MAX_DECAL_GAP;
 pub use environment::{
     DARKEST_RADIANCE, EncodedGainMap, EnvironmentMap, GainMap, Panorama, TexelDirections, encode_gain_map, gain_map,
     radiance_hdr, read_panorama, studio,

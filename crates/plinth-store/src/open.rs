@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_uploads_that_receive_no_data_are_sent_again() {
+    fn there_is_time_for_two_retries_before_s3_rejects_the_signature() {
         for (purpose, read_time) in [(Purpose::Requests, READ_TIME), (Purpose::Uploads, UPLOAD_READ_TIME)] {
             let RetryConfig { retry_timeout, max_retries, .. } = purpose.retries();
             assert!(retry_timeout > 2 * read_time && max_retries >= 2, "{retry_timeout:?} for {read_time:?}");

@@ -187,7 +187,8 @@ mod tests {
     }
 
     /// Creates folders in `parent`, the inner ones with a path that is longer than the system accepts. Even a user who may read any
-    /// folder, such as root, cannot read them by their path. Returns the path of the outermost one.
+    /// folder, such as root, cannot read them by their path. The innermost one has no permissions. Returns the path of the outermost
+    /// one.
     fn hide_folders(parent: &Path) -> PathBuf {
         let (name, mut inner) = ("d".repeat(250), parent.to_owned());
         let mut folder = File::open(parent).unwrap();
@@ -197,6 +198,7 @@ mod tests {
             folder = rustix::fs::openat(&folder, &name, flags, Mode::empty()).unwrap().into();
             inner.push(&name);
         }
+        rustix::fs::mkdirat(&folder, "locked", Mode::empty()).unwrap();
         assert!(std::fs::read_dir(&inner).is_err(), "the path is longer than the system accepts");
         parent.join(name)
     }
@@ -209,7 +211,7 @@ mod tests {
         let out = job.writable[0].clone();
         let hidden = hide_folders(&out);
         assert_eq!(job.measure(0), DiskUse::Hidden);
-        std::fs::remove_dir_all(hidden).unwrap();
+        remove_tree(&hidden).unwrap();
         assert_eq!(job.measure(0), DiskUse::Allowed);
         create_dir(out.join("hidden")).unwrap();
         let unreadable = |mode| std::fs::set_permissions(out.join("hidden"), Permissions::from_mode(mode)).unwrap();

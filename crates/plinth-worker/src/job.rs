@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn previews_and_packagings_leave_as_much_of_the_disk_free_as_renders() {
+    fn previews_and_packagings_leave_a_reserve_on_the_disk() {
         let file = || PathBuf::from("file");
         let options = WorkerOptions { disk_bytes: 1000, room_bytes: 10, ..WorkerOptions::new(file(), file()) };
         let preview = PreviewTask { model: file(), longest: 1, adapter: None, ffmpeg: file(), cache: None };

@@ -50,7 +50,8 @@ pub struct WorkerOptions {
     /// Size limit of the cache of models and their baked light, in bytes.
     pub cache_bytes: u64,
     /// Minimum free space in `scratch`, in bytes. With less, the worker evicts cached models; if that is not enough, it claims
-    /// nothing and ends the job that uses the most disk space. A job that fails meanwhile is not reported as failed: its lease expires, and another worker can run it.
+    /// nothing and ends the job that uses the most disk space. A job that fails meanwhile is not reported as failed: its lease
+    /// expires, and another worker can run it.
     pub room_bytes: u64,
     /// Maximum time that a job waits for a store or a database that does not respond. After this time, the job fails. The lease
     /// of the job may expire earlier if the database does not respond.

@@ -99,30 +99,48 @@ impl Drop for JobFolder {
     }
 }
 
-/// Removes a folder that a job has written, with everything in it. The job may have taken permissions away from it.
+/// Removes a folder that a job has written, with everything in it. The job may have taken permissions away from it, or nested
+/// folders until their paths are too long or too many are open at once.
 /// Errors: if a file cannot be removed. It is no error if the folder does not exist.
 pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
-    let removed = match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            let_owner_change(folder);
-            std::fs::remove_dir_all(folder)
+    let removed = std::fs::remove_dir_all(folder).or_else(|error| {
+        if error.kind() == ErrorKind::NotFound {
+            return Err(error);
         }
-        removed => removed,
-    };
+        flatten(folder)?;
+        std::fs::remove_dir_all(folder)
+    });
     removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// Gives the owner of a folder all permissions on it and on all folders in it. Errors are ignored, because removing the
-/// folders then fails.
-fn let_owner_change(folder: &Path) {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let_owner_write(&folder);
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders.extend(
-            entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()),
-        );
+/// Moves all folders in a folder, at any depth, into a new folder in it, and gives their owner all permissions. No path is then
+/// longer than those of the new folder's entries.
+fn flatten(folder: &Path) -> io::Result<()> {
+    let_owner_write(folder);
+    let mut found = subfolders(folder)?;
+    let flat = tempfile::tempdir_in(folder)?.keep();
+    let mut count = 0;
+    while let Some(one) = found.pop() {
+        // A folder that is moved to another one must be writable itself.
+        let_owner_write(&one);
+        let moved = flat.join(count.to_string());
+        std::fs::rename(&one, &moved)?;
+        found.extend(subfolders(&moved)?);
+        count += 1;
     }
+    Ok(())
+}
+
+/// Lists the folders in a folder.
+fn subfolders(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
 }
 
 fn remove_abandoned(folder: &Path) -> io::Result<()> {

@@ -246,39 +246,39 @@ fn the_inner_wall_of_a_cup_is_lit_although_it_has_the_shape_of_an_inverted_hull(
     let mut lamp = square(0.1, 0.5, 0.0);
     lamp.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
     lamp.normals.fill(Vec3::NEG_Z);
-    lamp.emission = vec![Vec3::splat(100.0); 4];
+    lamp.emission = Vec3::splat(100.0);
     let found = baked(&[joined(&SIDES_OF_CUBE, 0.18, 0.5), outline, room, body.clone(), lamp]);
     assert!(light_at(&body, &found[3], Vec3::new(0.01, 0.0, 0.19), false).indirect.x > 1.0, "light passes the outline");
 }
 
 #[test]
-fn many_long_triangles_leave_lattices_for_the_largest() {
-    // A thousand rods, whose triangles are too small for lattices, are far from a floor with the shadow of a table.
-    let mut rods = square(0.17, 0.0, 0.5);
-    let one = rods.clone();
+fn many_small_triangles_leave_lattices_for_the_largest() {
+    // Four thousand squares, whose triangles are too small for lattices, are far from a floor with the shadow of a table.
+    let mut squares = square(0.17, 0.0, 0.5);
+    let one = squares.clone();
     for k in 1..4000 {
         let shift = Vec3::new(5.0 + 0.2 * f32::from(k % 60_u16), 0.2 * f32::from(k / 60), 0.0);
-        rods.indices.extend(one.indices.iter().map(|i| i + 4 * u32::from(k)));
-        rods.positions.extend(one.positions.iter().map(|p| *p + shift));
-        rods.normals.extend(&one.normals);
-        rods.albedo.extend(&one.albedo);
+        squares.indices.extend(one.indices.iter().map(|i| i + 4 * u32::from(k)));
+        squares.positions.extend(one.positions.iter().map(|p| *p + shift));
+        squares.normals.extend(&one.normals);
+        squares.albedo.extend(&one.albedo);
     }
-    rods.receives_light = true;
+    squares.receives_light = true;
     let (floor, table) = (square(2.0, -0.5, 0.5), square(0.8, -0.25, 0.5));
     let alone = bake(&[floor.clone(), table.clone()], &white(), &[], &[], &BakeOptions::default()).surfaces;
-    let found = bake(&[floor, table, rods], &white(), &[], &[], &BakeOptions::default()).surfaces;
+    let found = bake(&[floor, table, squares], &white(), &[], &[], &BakeOptions::default()).surfaces;
     assert!(alone[0].positions.len() > 100, "{}", alone[0].positions.len());
     assert!(found[0].positions.len() > 25, "{}", found[0].positions.len());
 }
 
 #[test]
 fn an_emissive_surface_gives_the_light_of_its_texture() {
-    // A wide ceiling whose texture shines in the middle third of its columns.
+    // A wide ceiling whose texture shines in every fourth column.
     let floor = square(0.2, 0.0, 0.0);
     let mut ceiling = square(40.0, 0.1, 0.0);
     ceiling.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
     ceiling.normals.fill(Vec3::NEG_Z);
-    ceiling.emission = vec![Vec3::splat(2.0); 4];
+    ceiling.emission = Vec3::splat(2.0);
     let texels = (0..128).map(|x| if x % 4 == 1 { [1.0, 0.5, 0.0, 1.0] } else { [0.0, 0.0, 0.0, 1.0] }).collect();
     let uvs = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y].map(|uv| uv * 100.0).to_vec();
     let image = Arc::new(BakeImage { width: 128, height: 1, texels });
@@ -300,7 +300,7 @@ fn a_lamp_behind_a_dim_shade_gives_light() {
     };
     for transparency in [0.3, 0.7] {
         let shade = BakeMesh { transparency: vec![transparency; 4], ..facing_down(0.1) };
-        let lamp = BakeMesh { emission: vec![Vec3::splat(10.0); 4], ..facing_down(0.2) };
+        let lamp = BakeMesh { emission: Vec3::splat(10.0), ..facing_down(0.2) };
         let found = baked(&[floor.clone(), shade, lamp]);
         let light = found[0].front[0].indirect.x / std::f32::consts::PI;
         assert!((light - 10.0 * transparency).abs() < 0.5, "{transparency}: {light}");

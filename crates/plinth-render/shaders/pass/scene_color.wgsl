@@ -5,7 +5,8 @@
 // multisampled target, which includes glass that has already been drawn.
 //
 // All colours of the pyramid are radiances. The tone curve is applied to the glass that shows them. The inverse of the
-// curve is applied to colours that are displayed without it, so that glass shows them as they are displayed.
+// curve is applied to colours that are displayed without it, so that glass shows them as they are displayed if all
+// channels are below 0.76 (see `before_tone_map`).
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl

@@ -49,19 +49,17 @@ pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
 
 /// Divides the sphere into parts. Returns the direction, the radiance and the solid angle of each part.
 fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3, f32)> {
-    let reduced = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
-    // If the panorama has fewer texels than the grid, the radiance is interpolated between its texels.
-    let grid = EnvironmentMap { width: PANORAMA_WIDTH, height: PANORAMA_WIDTH / 2, pixels: Vec::new() };
-    let row = |y: u32| {
+    let (columns, rows) = (PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
+    let reduced = map.reduced(columns, rows);
+    let grid = reduced.enlarged(columns, rows);
+    let directions = grid.directions();
+    let row = |(pixels, y): (&[[f32; 3]], u32)| {
         let theta = (y as f32 + 0.5) / grid.height as f32 * PI;
         let solid_angle = theta.sin() * (PI / grid.height as f32) * (TAU / grid.width as f32);
-        (0..grid.width).map(move |x| (x, y, solid_angle))
+        let lamp = |(pixel, d): (&[f32; 3], Vec3)| (d, Vec3::from(*pixel), solid_angle);
+        pixels.iter().zip(directions.of_row(y)).map(lamp).collect::<Vec<_>>()
     };
-    let lamp = |(x, y, solid_angle): (u32, u32, f32)| {
-        let d = grid.direction(x, y);
-        (d, reduced.radiance(d), solid_angle)
-    };
-    (0..grid.height).flat_map(row).map(lamp).collect()
+    grid.pixels.chunks(grid.width as usize).zip(0..).flat_map(row).collect()
 }
 
 #[cfg(test)]

@@ -21,27 +21,27 @@ const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 /// need the same image share it.
 pub(super) fn bake_meshes(scene: &Scene, posed: &[PosedPrimitive], indices: &[Vec<u32>]) -> Vec<BakeMesh> {
     let primitives = || posed.par_iter().zip(indices);
-    let needed: Vec<Textures<ReducedImage>> =
-        primitives().map(|(one, indices)| ReducedImage::needed(scene, one, indices)).collect();
-    let distinct: BTreeSet<ReducedImage> =
+    let needed: Vec<PerTexture<ReducedImageKey>> =
+        primitives().map(|(one, indices)| ReducedImageKey::needed(scene, one, indices)).collect();
+    let distinct: BTreeSet<ReducedImageKey> =
         needed.iter().flat_map(|of| [of.base_color, of.emission]).flatten().collect();
-    let images: BTreeMap<ReducedImage, Arc<BakeImage>> = distinct
+    let images: BTreeMap<ReducedImageKey, Arc<BakeImage>> = distinct
         .into_par_iter()
         .filter_map(|wanted| Some((wanted, Arc::new(wanted.texels_of(scene.model.images.get(wanted.image)?)))))
         .collect();
     primitives()
         .zip(&needed)
         .map(|((one, indices), needed)| {
-            let image = |wanted: Option<ReducedImage>| wanted.and_then(|wanted| images.get(&wanted).cloned());
-            let images = Textures { base_color: image(needed.base_color), emission: image(needed.emission) };
+            let image = |wanted: Option<ReducedImageKey>| wanted.and_then(|wanted| images.get(&wanted).cloned());
+            let images = PerTexture { base_color: image(needed.base_color), emission: image(needed.emission) };
             bake_mesh(scene, one, indices, images)
         })
         .collect()
 }
 
-/// What the bake needs for each texture of a primitive. `None` if it does not need the texture.
+/// One value for each texture of a primitive that the bake reads. `None` if it does not need the texture.
 #[derive(Debug)]
-struct Textures<T> {
+struct PerTexture<T> {
     base_color: Option<T>,
     emission: Option<T>,
 }
@@ -53,7 +53,7 @@ fn baked_primitive<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Option<&'a P
 }
 
 /// Converts a posed primitive to a mesh for the bake.
-fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Textures<Arc<BakeImage>>) -> BakeMesh {
+fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: PerTexture<Arc<BakeImage>>) -> BakeMesh {
     let Some(primitive) = baked_primitive(scene, posed) else { return BakeMesh::default() };
     let material = &scene.model.materials[primitive.material];
     let count = posed.positions.len();
@@ -62,7 +62,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Tex
     // Metalness and roughness of each vertex.
     let metal_rough: Vec<(f32, f32)> =
         (0..count).map(|v| metallic_roughness(&scene.model, material, primitive, v)).collect();
-    let emission = if emits_light(material) { vec![Vec3::from(material.emissive); count] } else { Vec::new() };
+    let emission = if emits_light(material) { Vec3::from(material.emissive) } else { Vec3::ZERO };
     let transmission = |v: usize| {
         let share = material.transmission.map_or(0.0, |t| t.factor * texel_red(&scene.model, t.texture, primitive, v));
         share * (1.0 - material.metallic)
@@ -142,7 +142,7 @@ fn emits_light(material: &Material) -> bool {
 
 /// Identifies an image for the bake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ReducedImage {
+struct ReducedImageKey {
     /// Index of the image in the model.
     image: usize,
     opacity: TexelOpacity,
@@ -184,11 +184,11 @@ impl TexelOpacity {
     }
 }
 
-impl ReducedImage {
+impl ReducedImageKey {
     /// Returns the images that the bake needs for a primitive. It does not need those for which the values at the vertices
     /// suffice.
-    fn needed(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> Textures<Self> {
-        let none = Textures { base_color: None, emission: None };
+    fn needed(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> PerTexture<Self> {
+        let none = PerTexture { base_color: None, emission: None };
         let Some(primitive) = baked_primitive(scene, posed) else { return none };
         let material = &scene.model.materials[primitive.material];
         let image = |reference: Option<TextureRef>| Some(scene.model.textures.get(reference?.texture)?.image);
@@ -204,7 +204,7 @@ impl ReducedImage {
         let base_color = image(material.base_color_texture).filter(|_image| has_holes || is_large());
         let emission = image(material.emissive_texture).filter(|_image| emits_light(material));
         let (of_base_color, of_emission) = (TexelOpacity::of_material(material), TexelOpacity::Opaque);
-        Textures {
+        PerTexture {
             base_color: base_color.map(|image| Self { image, opacity: of_base_color }),
             emission: emission.map(|image| Self { image, opacity: of_emission }),
         }
@@ -376,7 +376,7 @@ mod tests {
     fn all_rows_of_an_image_are_read() {
         let pixels = (0..129 * 67_u32).flat_map(|i| [if i / 129 == 66 { 255 } else { 0 }, 0, 0, 255]).collect();
         let image = Image { width: 129, height: 67, pixels, ..Image::default() };
-        let reduced = ReducedImage { image: 0, opacity: TexelOpacity::Opaque }.texels_of(&image);
+        let reduced = ReducedImageKey { image: 0, opacity: TexelOpacity::Opaque }.texels_of(&image);
         assert_eq!((reduced.width, reduced.height), (64, 33));
         assert!(reduced.texels[32 * 64..].iter().all(|texel| texel[0] > 0.3), "{:?}", reduced.texels.last());
     }
@@ -385,12 +385,12 @@ mod tests {
     fn lamps_between_the_vertices_emit_light() {
         let lamp = || Material { emissive: [4.0, 2.0, 1.0], emissive_texture: TEXTURE, ..Material::default() };
         let mesh = small_square(lamp(), 2, 255);
-        assert_eq!(mesh.emission, [Vec3::new(4.0, 2.0, 1.0); 5]);
+        assert_eq!(mesh.emission, Vec3::new(4.0, 2.0, 1.0));
         let texture = mesh.emission_texture.unwrap();
         assert!(texture.image.texels.iter().all(|texel| (texel[0] - 0.5).abs() < 1e-6), "{:?}", texture.image.texels);
         assert_eq!(texture.wrap, [Wrap::Repeat; 2]);
         let unlit = small_square(Material { unlit: true, ..lamp() }, 2, 255);
-        assert!(unlit.emission.is_empty() && unlit.emission_texture.is_none());
+        assert!(unlit.emission == Vec3::ZERO && unlit.emission_texture.is_none());
     }
 
     #[test]

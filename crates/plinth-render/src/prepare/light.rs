@@ -154,7 +154,7 @@ fn with_soft_lights(environment: EnvironmentMap, lights: &[PointLikeLight]) -> E
     if discs.is_empty() {
         return environment;
     }
-    let mut environment = enlarged(environment);
+    let mut environment = environment.enlarged(MIN_SOFT_LIGHT_WIDTH, MIN_SOFT_LIGHT_HEIGHT).into_owned();
     let directions = environment.directions();
     environment.pixels.par_chunks_mut(environment.width as usize).zip(0..environment.height).for_each(|(row, y)| {
         for (pixel, direction) in row.iter_mut().zip(directions.of_row(y)) {
@@ -168,22 +168,6 @@ fn with_soft_lights(environment: EnvironmentMap, lights: &[PointLikeLight]) -> E
         }
     });
     environment
-}
-
-/// Resamples a small panorama, so that its texels are much smaller than the lights that are drawn into it. Texels as
-/// large as a light would represent it with the wrong brightness, or not at all.
-fn enlarged(environment: EnvironmentMap) -> EnvironmentMap {
-    let width = environment.width.max(MIN_SOFT_LIGHT_WIDTH);
-    let height = environment.height.max(MIN_SOFT_LIGHT_HEIGHT);
-    if (width, height) == (environment.width, environment.height) {
-        return environment;
-    }
-    let directions = EnvironmentMap { width, height, pixels: Vec::new() }.directions();
-    let mut pixels = Vec::with_capacity(width as usize * height as usize);
-    for y in 0..height {
-        pixels.extend(directions.of_row(y).map(|direction| environment.radiance(direction).to_array()));
-    }
-    EnvironmentMap { width, height, pixels }
 }
 
 /// Returns camera positions that represent the cameras of all shots.

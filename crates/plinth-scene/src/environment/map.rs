@@ -1,5 +1,6 @@
 //! Equirectangular panoramas whose texels are radiances.
 
+use std::borrow::Cow;
 use std::f32::consts::{PI, TAU};
 
 use glam::{Vec2, Vec3};
@@ -142,6 +143,21 @@ impl EnvironmentMap {
         averaged(size, (self.width.min(columns), self.height.min(rows)), |x, y| {
             self.pixels[(y * self.width + x) as usize]
         })
+    }
+
+    /// Resamples the panorama with bilinear interpolation, if it has less than `columns` columns or `rows` rows. The result
+    /// has at least as many of both.
+    pub fn enlarged(&self, columns: u32, rows: u32) -> Cow<'_, Self> {
+        let (width, height) = (self.width.max(columns), self.height.max(rows));
+        if (width, height) == (self.width, self.height) {
+            return Cow::Borrowed(self);
+        }
+        let mut out = Self { width, height, pixels: Vec::with_capacity(width as usize * height as usize) };
+        let directions = out.directions();
+        for y in 0..height {
+            out.pixels.extend(directions.of_row(y).map(|d| self.radiance(d).to_array()));
+        }
+        Cow::Owned(out)
     }
 }
 

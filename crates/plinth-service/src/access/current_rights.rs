@@ -25,9 +25,9 @@ pub(crate) async fn check_current_rights(tx: &mut Tx, caller: &Caller, now: i64)
     check_owner(&payer, &caller.payer_id)
 }
 
-/// Returns an error if the account `locked`, which the transaction has locked as the owner of a workspace, is not its `owner` any more.
-pub(super) fn check_owner(owner: &AccountId, locked: &AccountId) -> Result<()> {
-    if owner == locked { Ok(()) } else { Err(forbidden("the workspace was handed over to another owner; try again")) }
+/// Returns an error if the `owner` of a workspace is not the account `expected`, which was its owner before the transaction.
+pub(super) fn check_owner(owner: &AccountId, expected: &AccountId) -> Result<()> {
+    if owner == expected { Ok(()) } else { Err(forbidden("the workspace was handed over to another owner; try again")) }
 }
 
 /// Returns an error if the caller's key or session is no longer valid, or if its account was suspended.

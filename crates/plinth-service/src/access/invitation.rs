@@ -149,15 +149,15 @@ impl Service {
     }
 
     /// Accepts an invitation: the caller's account becomes a member of the team. If the invitation is an offer, the account
-    /// becomes the owner. Returns the identifier of the team, also if an earlier request of the account has accepted the invitation:
-    /// a browser repeats a request whose response was lost.
+    /// becomes the owner. Returns the identifier of the team. It is no error if the invitation has ended and the account is a member
+    /// already (for an offer: the owner), because a browser repeats a request whose response was lost.
     /// Errors: the invitation cannot be accepted any more, the account is a member already, or the offer is meant for
     /// another account.
     pub async fn accept_invitation(&self, caller: &Caller, secret: &str) -> Result<WorkspaceId> {
         match self.accept_open_invitation(caller, secret).await {
             Err(error) if error.code == ErrorCode::NotFound => {
                 let mut conn = self.db.read().await?;
-                find_accepted(&mut conn, secret, &caller.account_id).await?.ok_or(error)
+                find_joined_with_ended(&mut conn, secret, &caller.account_id).await?.ok_or(error)
             }
             accepted => accepted,
         }
@@ -183,8 +183,8 @@ impl Service {
 
     /// Creates an account for an invited person, who becomes a member. The account has no signup bonus, so that invitations
     /// create no credits. Returns the secret of a new session and the identifier of the team.
-    /// Errors: the invitation cannot be accepted any more, the address is in use, or the password is too short. If an earlier request
-    /// has created the account with this invitation, the message says so.
+    /// Errors: the invitation cannot be accepted any more, the address is in use, or the password is too short. If the invitation
+    /// has ended and an account with this address is a member already, the message says so.
     pub async fn sign_up(
         &self,
         client: &ClientAddress,
@@ -222,11 +222,11 @@ impl Service {
         signed_up.await
     }
 
-    /// Returns the error of a sign-up with an invitation that has ended, if an earlier request has created the account.
+    /// Returns the error of a sign-up with an invitation that has ended, if an account with this address is a member of the team.
     async fn already_joined(&self, secret: &str, email: &str) -> Result<Option<ServiceError>> {
         let mut conn = self.db.read().await?;
         let Some(account) = accounts::find_by_email(&mut conn, email).await? else { return Ok(None) };
-        let team = find_accepted(&mut conn, secret, &account.id).await?;
+        let team = find_joined_with_ended(&mut conn, secret, &account.id).await?;
         let message = "an account with this address has joined the team already; sign in with it";
         Ok(team.map(|_joined| ServiceError::bad_request(message)))
     }
@@ -270,8 +270,9 @@ async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitatio
     if may_invite && is_open { Ok((invitation, workspace)) } else { Err(missing()) }
 }
 
-/// Finds the team of an invitation that has ended, if the account is a member of the team; for an offer, if it is the owner.
-async fn find_accepted(conn: &mut Conn, secret: &str, account: &AccountId) -> Result<Option<WorkspaceId>> {
+/// Finds the team of an invitation that was accepted by anybody or revoked, if the account is a member of the team; for an offer, if
+/// it is the owner.
+async fn find_joined_with_ended(conn: &mut Conn, secret: &str, account: &AccountId) -> Result<Option<WorkspaceId>> {
     let found = if is_secret(secret) { invitations::find_ended(conn, &sha256_hex(secret)).await? } else { None };
     let Some(invitation) = found else { return Ok(None) };
     match find(conn, account, invitation.workspace_id.as_str()).await {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 pub use order::{Candidate, new_order_key};
 
 use crate::error::ServiceError;
+use crate::hash::sha256_hex;
 
 /// A look of the program, or a saved look of a workspace.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,13 @@ pub struct Look {
     pub is_built_in: bool,
     /// Time of the last change; `None` if the program contains the look.
     pub updated_at: Option<i64>,
+}
+
+impl Look {
+    /// Returns a hash of the settings. It is the same on all servers.
+    pub fn settings_sha256(&self) -> String {
+        sha256_hex(Value::Object(self.settings.clone()).to_string())
+    }
 }
 
 /// Returns the looks that the program contains.

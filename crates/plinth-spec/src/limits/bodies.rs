@@ -14,7 +14,7 @@ pub const JSON_BATCH_BYTES: usize = 8 << 20;
 /// parsed JSON could take 100 times as much memory as its text.
 pub const JSON_VALUES: usize = 65_536;
 /// Maximum number of values in a JSON body with the settings of many renders: about 6000 per render, which is more than
-/// those of 64 keyframes and 64 decals, and than those of 256 material edits at their maximum size.
+/// those of 64 keyframes and 64 decals, and than those of 240 material edits with nine numbers each.
 pub const JSON_BATCH_VALUES: usize = 600_000;
 /// Maximum number of fields of a form.
 pub const FORM_FIELDS: usize = 256;
@@ -30,7 +30,7 @@ pub const FORM_FILES: usize = 100;
 pub const PAGE_FORM_FIELDS: usize = 2000;
 /// Maximum size of a form of the web UI with render settings, in bytes. It is large enough for materials, decals, keyframes and
 /// mesh names at their limits.
-pub const PAGE_FORM_BYTES: usize = 512 << 10;
+pub const PAGE_FORM_BYTES: usize = 2 << 20;
 /// Maximum size of the form of the web UI that edits a model, in bytes. The form contains title, SKU and tags twice: as the user
 /// edited them, and as the page showed them at first. A character takes up to 4 bytes in UTF-8, and each of these bytes 3 in the
 /// encoding of forms. A tag is followed by a comma and a space. 1 KiB is left for the names of the fields and the CSRF token.

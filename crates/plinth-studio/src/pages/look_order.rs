@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::bulk::chosen_models;
 use super::composer::rejected;
-use super::looks::{LookCard, cards, version};
+use super::looks::{LookCard, cards};
 use super::overview::allow_files;
 use crate::composer::with_label;
 use crate::error::Result;
@@ -143,17 +143,16 @@ async fn order(
     }
 }
 
-/// Returns the identifier of the chosen look, and the version that the page showed. There is no version if an earlier version of
-/// the program created the page.
-fn look_and_version(sent: &SessionFields) -> (&str, Option<&str>) {
+/// Returns the identifier of the chosen look, and the SHA-256 of the settings that the page showed.
+fn look_and_sha256(sent: &SessionFields) -> (&str, &str) {
     let look = sent.text("look");
-    look.split_once('.').map_or((look, None), |(id, version)| (id, Some(version)))
+    look.split_once('.').unwrap_or((look, ""))
 }
 
 async fn chosen_look(studio: &Studio, caller: &Caller, sent: &SessionFields) -> ServiceResult<ChosenLook> {
-    let (id, shown) = look_and_version(sent);
+    let (id, shown) = look_and_sha256(sent);
     let look = studio.service.look(caller, id).await?;
-    let is_changed = shown.is_some_and(|shown| shown != version(&look));
+    let is_changed = shown != look.settings_sha256();
     let mut settings = look.settings;
     let quality = sent.text("quality");
     if !quality.is_empty() {
@@ -172,7 +171,7 @@ async fn show(studio: &Studio, sent: &SessionFields, candidates: Vec<Candidate>,
     sent.release_memory();
     let (looks, memory) = cards(studio, sent.user.caller()).await?;
     let preferred = || looks.iter().find(|look| look.is_start).or(looks.first()).map(|look| look.id.clone());
-    let chosen = Some(look_and_version(sent).0.to_owned()).filter(|id| !id.is_empty());
+    let chosen = Some(look_and_sha256(sent).0.to_owned()).filter(|id| !id.is_empty());
     let key = Some(sent.text("key").to_owned()).filter(|key| !key.is_empty());
     let (models, rejected): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.problem.is_none());
     let reason = |one: Candidate| {

@@ -1,7 +1,5 @@
 //! The pages that list, rename and delete looks, and choose the look with which the composer starts.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -46,8 +44,9 @@ pub(super) struct LookCard {
     pub(super) picture: Option<String>,
     /// Settings as JSON on one line.
     pub(super) settings: String,
-    /// Hash of the settings; see [`version`].
-    pub(super) version: String,
+    /// SHA-256 of the settings. An order sends the one that its page had, so that the page is shown again if the look has other
+    /// settings by then.
+    pub(super) settings_sha256: String,
     /// Whether the composer starts with this look.
     pub(super) is_start: bool,
     pub(super) is_built_in: bool,
@@ -66,14 +65,6 @@ pub(crate) struct Start {
     look: String,
 }
 
-/// Returns a hash of the settings of a look. An order sends the hash that its page had, so that the page is shown again if the
-/// look has other settings by then.
-pub(super) fn version(look: &Look) -> String {
-    let mut hasher = DefaultHasher::new();
-    look.settings.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
-}
-
 /// Builds the cards of all looks that the caller can use, those of the workspace first. Also returns the reservation of their
 /// memory, which the response must hold. May wait for it, so the caller must not hold another one.
 pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<(Vec<LookCard>, BodyMemory)> {
@@ -87,7 +78,7 @@ pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<(Vec<LookC
         saved.into_iter().zip(pictures).chain(built_in.into_iter().zip(drawn)).map(|(look, picture)| LookCard {
             picture,
             settings: serde_json::to_string(&look.settings).unwrap_or_default(),
-            version: version(&look),
+            settings_sha256: look.settings_sha256(),
             is_start: start.as_ref() == Some(&look.id),
             id: look.id,
             name: look.name,

@@ -210,7 +210,7 @@ async fn the_number_of_json_values_is_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_whose_renders_have_settings_at_their_limits_are_accepted() {
+async fn batches_with_many_mesh_names_or_material_edits_are_priced() {
     let served = Served::with_sqlite();
     let names = (0..512).map(|i| format!("{i:0>80}")).collect::<Vec<_>>();
     // The edits of all materials together have nearly 32 KB.

@@ -106,7 +106,8 @@ async fn one_order_applies_a_look_to_several_models(served: Served) {
     // As the page says, the models that cannot be rendered are not part of its form.
     let listed = &chosen[..2];
     assert_eq!(page.html.matches("name=\"model\"").count(), listed.len());
-    let order = [listed, &[("look", "pure-white"), ("quality", "share"), ("key", key.as_str())]].concat();
+    let white = shown_look(&page, "pure-white");
+    let order = [listed, &[("look", white.as_str()), ("quality", "share"), ("key", key.as_str())]].concat();
     let priced = browser.send("/looks/order", &[&order[..], &[("action", "price")]].concat()).await;
     assert!(priced.shows("<strong>12 credits</strong>") && priced.shows("of 100"), "{}", priced.html);
     let before = served.client.get("/account").await.body["data"]["total"].clone();
@@ -122,11 +123,16 @@ async fn one_order_applies_a_look_to_several_models(served: Served) {
     assert_eq!(with_look.len(), 2);
     assert!(with_look.iter().all(|one| one["renderSettings"]["shadowMode"] == "accumulated"), "{with_look:?}");
     // If the price exceeds the credits, nothing is ordered and the page says why.
-    let dear = [listed, &[("look", "pure-white"), ("quality", "pro"), ("action", "order")]].concat();
+    let dear = [listed, &[("look", white.as_str()), ("quality", "pro"), ("action", "order")]].concat();
     let page = browser.send("/looks/order", &dear).await;
     assert!(page.status == 402 && page.shows("does not cover"), "{}", page.html);
     assert_eq!(browser.send("/looks/order", &[&chosen[..], &[("look", "no-such")]].concat()).await.status, 404);
     assert_eq!(browser.send("/looks/order", &[("look", "neon")]).await.status, 400, "no models");
+}
+
+/// Returns the value of a look's field on the page of an order: its identifier, and the SHA-256 of its settings.
+fn shown_look(page: &Page, id: &str) -> String {
+    format!("{id}.{}", page.between(&format!("name=\"look\" value=\"{id}."), "\""))
 }
 
 /// If the look or the models have changed since the page was opened, nothing is ordered, and the page is shown again with the new
@@ -138,9 +144,8 @@ async fn an_order_has_the_look_and_the_models_of_its_page(served: Served) {
     let look = id_of(&browser.save_look(&chair, "Ours", &settings).await);
     let chosen = [("model", chair.as_str()), ("model", &lamp)];
     let page = browser.send("/models/bulk", &[&chosen[..], &[("action", "render")]].concat()).await;
-    let shown = |page: &Page| format!("{look}{}", page.between(&format!("name=\"look\" value=\"{look}"), "\""));
     let total = async || served.client.get("/account").await.body["data"]["total"].clone();
-    let earlier = shown(&page);
+    let earlier = shown_look(&page, &look);
     let replaced = [("quality", "share"), ("length", "5"), ("look_replace", "on")];
     id_of(&browser.save_look(&chair, "Ours", &replaced).await);
     let order = |look| {
@@ -156,13 +161,13 @@ async fn an_order_has_the_look_and_the_models_of_its_page(served: Served) {
     assert_eq!(total().await, 100, "nothing was ordered");
     // A replacement by the same settings changes nothing.
     id_of(&browser.save_look(&chair, "Ours", &replaced).await);
-    let present = shown(&page);
+    let present = shown_look(&page, &look);
     let (status, said) = browser.ask("/looks/order", &[&chosen[..], &[("look", present.as_str())]].concat()).await;
     assert_eq!((status, &said["quote"]["creditsRequired"]), (200, &json!(10)));
     assert_eq!(browser.send("/looks/order", &order(present.as_str())).await.status, 303);
     assert_eq!(total().await, 90);
     assert_eq!(browser.send(&format!("/models/{lamp}/archive"), &[]).await.status, 303);
-    let page = browser.send("/looks/order", &order("pure-white")).await;
+    let page = browser.send("/looks/order", &order(shown_look(&page, "pure-white").as_str())).await;
     assert!(page.status == 409 && page.shows("lamp.glb</strong>: It is archived"), "{}", page.html);
     assert!(page.shows("cannot be rendered any more") && page.shows("Order 1 render</button>"), "{}", page.html);
     assert_eq!(total().await, 90, "nothing was ordered");
@@ -206,7 +211,9 @@ async fn a_look_of_another_model_is_ordered_too(served: Served) {
     let edits = json!({"Oak": {"roughness": 0.2}}).to_string();
     let look = id_of(&browser.save_look(&chair, "Oak", &[("materialEdits", &edits), ("quality", "share")]).await);
     let lamp = model(&served.client, "lamp").await;
-    let fields = [("model", lamp.as_str()), ("look", look.as_str()), ("action", "order")];
+    let page = browser.send("/models/bulk", &[("model", lamp.as_str()), ("action", "render")]).await;
+    let shown = shown_look(&page, &look);
+    let fields = [("model", lamp.as_str()), ("look", shown.as_str()), ("action", "order")];
     assert_eq!(browser.send("/looks/order", &fields).await.status, 303);
 }
 
