@@ -57,7 +57,7 @@ pub fn bake_light(
         .collect();
     let reliable: Vec<bool> = gathered.iter().map(|g| !g.is_inside_body()).collect();
     geometry.smoothing.fill(&mut light, &reliable);
-    geometry.smoothing.smooth(&mut light, rays_per_vertex);
+    geometry.smoothing.smooth(&mut light, &gathered, rays_per_vertex);
     Neighbours::on_lattices(&coarse).fit(&mut light, &gathered, &coarse.samples);
     let mut lit: Vec<LitPoint> = light
         .par_iter()

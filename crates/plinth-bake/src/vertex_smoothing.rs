@@ -5,22 +5,35 @@ use std::ops::Add;
 
 use rayon::prelude::*;
 
+use crate::gather::GatherResult;
 use crate::light::LightValue;
 use crate::neighbours::Neighbours;
 use crate::samples::VertexPoints;
 use crate::types::BakeMesh;
 
-/// Number of smoothing passes over vertices with [`FEW_RAYS`] rays or more.
-const SMOOTHING_PASSES: usize = 2;
-/// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional
-/// to the number of rays.
+/// Minimum number of smoothing passes.
+const MIN_PASSES: usize = 2;
+/// Maximum number of smoothing passes.
+const MAX_PASSES: usize = 16;
+/// Minimum product of smoothing passes and rays per vertex. After n passes, a value is the mean of about 5 n vertices on a
+/// regular mesh, so it is the mean of about 1000 rays.
+const RAY_PASSES: usize = 200;
+/// Maximum product of smoothing passes and vertices, which limits the time.
+const VERTEX_PASSES: usize = 1_200_000;
+/// Vertices with fewer rays than this are smoothed across larger differences, because the variance of their light is inversely
+/// proportional to the number of rays.
 const FEW_RAYS: usize = 12;
-/// Maximum number of smoothing passes. More passes take longer, and the picture hardly changes.
-const MAX_SMOOTHING_PASSES: usize = 3;
+/// Distance over which light is smoothed by more than [`MIN_PASSES`] passes, as a fraction of the harmonic mean of the distances
+/// to the occluders. Light varies faster where occluders are near (Ward, Rubinstein and Clear 1988, "A Ray Tracing Solution for
+/// Diffuse Interreflection", eq. 4).
+const SMOOTHING_RADIUS: f32 = 0.1;
 /// Number of passes that replace unreliable values. Each pass replaces the values of points that have a reliable
 /// neighbour, and makes these points reliable.
 const FILLING_PASSES: usize = 4;
-/// Length scale of the smoothing kernel for vertices, in world units.
+/// Angle between normals over which light is smoothed by more than [`MIN_PASSES`] passes, in radians. Smoothing over a larger
+/// angle would change the light of curved surfaces.
+const SMOOTHING_ANGLE: f32 = 0.2;
+/// Length scale of the kernel of one smoothing pass, in world units.
 const SMOOTHING_LENGTH: f32 = 0.08;
 
 /// The neighbours of each vertex, and the part of their weights that does not depend on light.
@@ -76,21 +89,40 @@ impl VertexSmoothing {
         }
     }
 
-    /// Removes noise by averaging over neighbours that are near, face the same way and have similar light. `light`
-    /// begins with the light of the vertices.
-    pub(crate) fn smooth(&self, light: &mut [LightValue], rays_per_vertex: usize) {
+    /// Removes noise by averaging over neighbours that are near, face the same way and have similar light. `light` and
+    /// `gathered` begin with those of the vertices.
+    pub(crate) fn smooth(&self, light: &mut [LightValue], gathered: &[GatherResult], rays_per_vertex: usize) {
         let noise = (FEW_RAYS as f32 / rays_per_vertex as f32).max(1.0);
-        let passes = ((SMOOTHING_PASSES as f32 * noise).round() as usize).min(MAX_SMOOTHING_PASSES);
-        let light = &mut light[..self.neighbours.len()];
+        let count = self.neighbours.len();
+        let passes = (RAY_PASSES / rays_per_vertex).min(VERTEX_PASSES / count.max(1)).clamp(MIN_PASSES, MAX_PASSES);
+        let passes_of: Vec<usize> =
+            (0..count).into_par_iter().map(|i| self.passes_within_radius(i, &gathered[i]).min(passes)).collect();
+        let light = &mut light[..count];
         let mut other = light.to_vec();
         let (mut from, mut to) = (&mut *light, other.as_mut_slice());
-        for _ in 0..passes {
-            to.par_iter_mut().enumerate().for_each(|(i, value)| *value = self.mean_around(i, from, noise));
+        for pass in 0..passes {
+            // Each pass reduces the noise, so smaller differences are edges.
+            let noise = noise / (pass + 1) as f32;
+            to.par_iter_mut().zip(&passes_of).enumerate().for_each(|(i, (value, passes))| {
+                *value = if pass < *passes { self.mean_around(i, from, noise) } else { from[i] };
+            });
             std::mem::swap(&mut from, &mut to);
         }
         if !passes.is_multiple_of(2) {
             light.copy_from_slice(&other);
         }
+    }
+
+    /// Returns the number of passes after which a vertex is smoothed over [`SMOOTHING_RADIUS`] or [`SMOOTHING_ANGLE`], but at least
+    /// [`MIN_PASSES`]. Mean square distances and angles grow in proportion to the number of passes.
+    fn passes_within_radius(&self, i: usize, gathered: &GatherResult) -> usize {
+        let pairs = &self.pairs[self.neighbours.range(i)];
+        let mean = |of: &dyn Fn(&Pair) -> f32| pairs.iter().map(of).sum::<f32>() / pairs.len().max(1) as f32;
+        let radius = SMOOTHING_RADIUS / (SMOOTHING_LENGTH * gathered.mean_inverse_distance);
+        // For small angles, the eighth power of the cosine is 1 − 4 angle².
+        let angle2 = mean(&|pair| (1.0 - pair.facing) * 0.25);
+        let passes = (radius * radius / mean(&|pair| pair.distance2)).min(SMOOTHING_ANGLE * SMOOTHING_ANGLE / angle2);
+        (passes as usize).max(MIN_PASSES)
     }
 
     /// Returns the weighted mean of the light of a vertex and its neighbours.

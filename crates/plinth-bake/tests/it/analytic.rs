@@ -57,7 +57,12 @@ fn glass_transmits_its_transparency() {
 
 /// Returns a sphere that touches the plane z = 0 at the origin. The vertices are on circles of latitude and longitude.
 fn sphere(radius: f32, albedo: Vec3) -> BakeMesh {
-    let (columns, rows) = (48_u32, 24_u32);
+    sphere_with_rows(24, radius, albedo)
+}
+
+/// Returns a [`sphere`] with `rows` rows of vertices from pole to pole, and twice as many columns.
+fn sphere_with_rows(rows: u32, radius: f32, albedo: Vec3) -> BakeMesh {
+    let columns = 2 * rows;
     let normal = |i: u32| {
         let (column, row) = (i % (columns + 1), i / (columns + 1));
         let (sin, cos) = (column as f32 / columns as f32 * std::f32::consts::TAU).sin_cos();
@@ -112,6 +117,19 @@ fn interactive_light_on_a_dense_mesh_is_that_of_a_full_bake_with_some_noise() {
     assert!(mean.abs() < 0.01 && deviation < 0.05, "mean {mean}, deviation {deviation}");
     // The sphere receives less light near the plane.
     assert!(full[49 * 20].direct.x < 0.3 && interactive[49 * 20].direct.x < 0.4, "{}", interactive[49 * 20].direct.x);
+}
+
+#[test]
+fn few_rays_per_vertex_give_little_noise_on_a_dense_mesh() {
+    let ball = sphere_with_rows(96, 0.3, Vec3::ZERO);
+    let normals = ball.normals.clone();
+    let meshes = [plane(400.0, -2.0, Vec3::Z, Vec3::ZERO), ball];
+    let few = BakeOptions { max_samples: 12, ..options() };
+    let baked = bake(&meshes, &white(), &[], &[], &few).meshes;
+    // A plane without end blocks the lower half of the sky: 1 − cos²(θ/2) of the light, if θ is the angle of the normal to +z.
+    let differences = || normals.iter().zip(&baked[1].front).map(|(n, v)| v.direct.x - 0.5 * (1.0 + n.z));
+    let deviation = (differences().map(|d| d * d).sum::<f32>() / normals.len() as f32).sqrt();
+    assert!(deviation < 0.011, "{deviation}");
 }
 
 #[test]

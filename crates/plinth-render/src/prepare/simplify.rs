@@ -6,7 +6,7 @@
 //! (Garland and Heckbert 1997; with attributes: Hoppe 1999) up to a fraction of a pixel, which makes no visible
 //! difference.
 
-use glam::{Vec2, Vec3};
+use glam::{IVec3, Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
 use plinth_model::{Model, Primitive, Topology};
 use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, smallest_pixel};
@@ -53,29 +53,86 @@ pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive
 pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
     // Only the vertices of the first pose are known here. Vertices that can be removed in this pose may be needed in others.
     let reshaped = scene.reshaped(posed);
+    let is_simplified: Vec<bool> =
+        posed.iter().zip(reshaped).map(|(one, changes)| !changes && can_be_simplified(scene, one)).collect();
+    let shared = pixel.filter(|_| is_simplified.contains(&true)).map(|pixel| SharedPositions::of(posed, pixel));
     posed
         .par_iter()
-        .zip(reshaped)
-        .map(|(one, changes)| {
+        .zip(is_simplified)
+        .map(|(one, is_simplified)| {
             let Some(primitive) = primitive_of(scene, one) else { return Vec::new() };
-            let worthwhile = primitive.topology == Topology::Triangles
-                && primitive.indices.len() >= MIN_TRIANGLES * 3
-                && primitive.morph_targets.is_empty()
-                && !changes
-                // Simplified overlays could be below the surface on which they lie.
-                && !scene.model.materials[primitive.material].overlay;
-            match pixel.filter(|_| worthwhile) {
-                Some(pixel) => simplified(scene, one, primitive, pixel),
-                None => primitive.indices.clone(),
+            match (pixel, &shared) {
+                (Some(pixel), Some(shared)) if is_simplified => simplified(scene, one, primitive, pixel, shared),
+                _ => primitive.indices.clone(),
             }
         })
         .collect()
 }
 
+/// Returns whether the simplification of a primitive that is not reshaped is worthwhile and possible.
+fn can_be_simplified(scene: &Scene, posed: &PosedPrimitive) -> bool {
+    primitive_of(scene, posed).is_some_and(|primitive| {
+        primitive.topology == Topology::Triangles
+            && primitive.indices.len() >= MIN_TRIANGLES * 3
+            && primitive.morph_targets.is_empty()
+            // Simplified overlays could be below the surface on which they lie.
+            && !scene.model.materials[primitive.material].overlay
+    })
+}
+
+/// Number of grid cells along the side of a pixel. Vertices in the same cell count as vertices at the same position.
+/// Exporters write the positions on both sides of a seam with different rounding errors.
+const CELLS_PER_PIXEL: f32 = 64.0;
+
+/// Returns the grid cell that contains a position. `pixel` is the size of a pixel.
+fn cell(position: Vec3, pixel: f32) -> IVec3 {
+    (position * (CELLS_PER_PIXEL / pixel)).round().as_ivec3()
+}
+
+/// The positions that several primitives have in common. If two primitives meet in an edge and each simplifies its side of
+/// the edge, there are gaps.
+struct SharedPositions {
+    pixel: f32,
+    /// Sorted keys of the positions' grid cells.
+    keys: Vec<u64>,
+}
+
+impl SharedPositions {
+    fn of(posed: &[PosedPrimitive], pixel: f32) -> Self {
+        // Each position once per primitive.
+        let of_primitive = |one: &PosedPrimitive| {
+            let mut keys: Vec<u64> = one.positions.iter().map(|p| Self::key(*p, pixel)).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            keys
+        };
+        let mut all: Vec<u64> =
+            if posed.len() > 1 { posed.par_iter().flat_map_iter(of_primitive).collect() } else { Vec::new() };
+        all.par_sort_unstable();
+        Self { pixel, keys: all.array_windows().filter(|[a, b]| a == b).map(|[a, _b]| *a).collect() }
+    }
+
+    fn contains(&self, position: Vec3) -> bool {
+        self.keys.binary_search(&Self::key(position, self.pixel)).is_ok()
+    }
+
+    /// Returns the lowest 21 bits of each coordinate of the grid cell. Different cells may have the same key; then vertices
+    /// are kept without need.
+    fn key(position: Vec3, pixel: f32) -> u64 {
+        cell(position, pixel).to_array().into_iter().fold(0, |key, c| key << 21 | u64::from(c as u32 & 0x1f_ffff))
+    }
+}
+
 /// Removes triangles that make no visible difference. `pixel` is the size of a pixel in world units.
-fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
+fn simplified(
+    scene: &Scene,
+    posed: &PosedPrimitive,
+    primitive: &Primitive,
+    pixel: f32,
+    shared: &SharedPositions,
+) -> Vec<u32> {
     let uv_sets: Vec<UvSet<'_>> = UvSet::all(posed, primitive);
-    let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_sets: &uv_sets };
+    let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_sets: &uv_sets, shared };
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
@@ -138,6 +195,8 @@ struct PrimitiveInput<'a> {
     /// Size of a pixel in world units.
     pixel: f32,
     uv_sets: &'a [UvSet<'a>],
+    /// Positions that the simplification must not change.
+    shared: &'a SharedPositions,
 }
 
 /// A set of texture coordinates of a primitive.
@@ -196,7 +255,10 @@ impl PrimitiveInput<'_> {
     /// Simplifies a mesh that consists of these vertices and triangles.
     fn simplified_mesh(&self, vertices: &[u32], indices: &[u32], options: SimplifyOptions) -> Vec<u32> {
         let at = |i: &u32| *i as usize;
-        let positions: Vec<Vec3> = vertices.iter().map(|i| self.posed.positions[at(i)]).collect();
+        let positions: Vec<Vec3> = vertices
+            .iter()
+            .map(|i| cell(self.posed.positions[at(i)], self.pixel).as_vec3() * (self.pixel / CELLS_PER_PIXEL))
+            .collect();
         let Ok(adapter) = VertexDataAdapter::new(bytemuck::cast_slice(&positions), size_of::<Vec3>(), 0) else {
             return indices.to_vec();
         };
@@ -236,11 +298,16 @@ impl PrimitiveInput<'_> {
                 None,
             )
         };
+        let shared: Vec<bool> = vertices.iter().map(|i| self.shared.contains(self.posed.positions[at(i)])).collect();
         let polished: Vec<bool> =
             vertices.iter().map(|i| is_polished(self.model, material, self.primitive, at(i))).collect();
-        let matt =
-            if polished.iter().all(|p| *p) { indices.to_vec() } else { simplify(indices, MATT_NORMAL_STEP, &polished) };
-        if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &vec![false; polished.len()]) } else { matt }
+        let polished_or_shared: Vec<bool> = polished.iter().zip(&shared).map(|(p, s)| *p || *s).collect();
+        let matt = if polished.iter().all(|p| *p) {
+            indices.to_vec()
+        } else {
+            simplify(indices, MATT_NORMAL_STEP, &polished_or_shared)
+        };
+        if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &shared) } else { matt }
     }
 }
 
@@ -340,6 +407,58 @@ mod tests {
         ] {
             let count = drawn(model_of(part));
             assert!(if is_kept { count > 1600 } else { count < 50 }, "{name}: {count} of 3200 triangles");
+        }
+    }
+
+    /// Returns the ends of the border between both halves of a wavy surface that are still used by each half. The halves do not
+    /// share vertices, and the positions of the right half are greater by `gap`.
+    fn used_on_border(is_one_primitive: bool, gap: f32) -> [Vec<usize>; 2] {
+        let mut whole = grid();
+        for [x, y, z] in &mut whole.positions {
+            *z = 0.05 * (*y * 9.0 + *x).sin();
+        }
+        let (side, middle) = (usize::from(SIDE), usize::from(SIDE / 2));
+        let is_right = |triangle: &[u32]| triangle.iter().any(|i| *i as usize % side > middle);
+        let half = |right: bool| {
+            let kept = whole.indices.chunks(3).filter(|triangle| is_right(triangle) == right).flatten().copied();
+            Primitive { indices: kept.collect(), ..whole.clone() }
+        };
+        let (left, mut right) = (half(false), half(true));
+        right.positions.iter_mut().flatten().for_each(|c| *c += gap);
+        let count = left.positions.len();
+        let mut model = model_of(left);
+        if is_one_primitive {
+            let both = &mut model.meshes[0].primitives[0];
+            both.indices.extend(right.indices.iter().map(|i| i + count as u32));
+            both.positions.extend(right.positions);
+            both.normals.extend(right.normals);
+            both.uvs[0].extend(&right.uvs[0]);
+        } else {
+            model.meshes[0].primitives.push(right);
+        }
+        let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        let posed = scene.pose(scene.shots[0].clip_time);
+        let drawn = drawn_indices(&scene, &posed, Some(0.02));
+        let lists = if is_one_primitive {
+            let (left, right) = drawn[0].iter().partition::<Vec<u32>, _>(|i| (**i as usize) < count);
+            [left, right.into_iter().map(|i| i - count as u32).collect()]
+        } else {
+            [drawn[0].clone(), drawn[1].clone()]
+        };
+        lists.map(|used| {
+            let of_border = |row: &usize| used.contains(&((row * side + middle) as u32));
+            (0..side).filter(of_border).collect()
+        })
+    }
+
+    #[test]
+    fn no_gap_opens_between_primitives_or_along_a_seam() {
+        // Both primitives are large enough to be simplified.
+        let [left, right] = used_on_border(false, 0.0);
+        assert_eq!((left.len(), right.len()), (usize::from(SIDE), usize::from(SIDE)));
+        for gap in [0.0, 1e-7] {
+            let [left, right] = used_on_border(true, gap);
+            assert!(left == right && left.len() < usize::from(SIDE), "{gap}: {left:?} {right:?}");
         }
     }
 
