@@ -133,7 +133,7 @@ class Promises(unittest.TestCase):
                 said = variables(pod)
                 limit, grace = int(said["PLINTH_RENDER_TIMEOUT_SECONDS"]), int(said["PLINTH_WORKER_GRACE_SECONDS"])
                 # The render may wait for the store or the database, and then its files are uploaded.
-                self.assertGreaterEqual(grace, limit + int(said["PLINTH_WORKER_OUTAGE_SECONDS"]) + 180)
+                self.assertGreaterEqual(grace, limit + int(said["PLINTH_WORKER_OUTAGE_SECONDS"]) + 900)
                 self.assertGreater(pod["terminationGracePeriodSeconds"], grace)
         [longer] = workers(objects("--set", "workerOutageSeconds=1800,renderTimeoutSeconds=7200"))
         self.assertGreater(longer["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 1800 + 7200)

@@ -74,6 +74,9 @@ class Environment(unittest.TestCase):
         ]:
             with self.subTest(arguments=arguments, variables=variables):
                 self.assertEqual("PLINTH_FFMPEG" not in self.said(*arguments, **variables), is_named)
+        pipe = self.home / "pipe.toml"
+        os.mkfifo(pipe)
+        self.assertNotIn("PLINTH_FFMPEG", self.said("serve", "--config", str(pipe)))
         self.assertIn("PLINTH_FFMPEG", self.said("doctor"))
         named.rename(self.home / "plinth.toml")
         self.assertNotIn("PLINTH_FFMPEG", self.said("doctor"))

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, parse_range_header};
 use plinth_service::delivery::Delivery;
@@ -27,12 +29,13 @@ enum Wanted {
 pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) -> Result<Response> {
     let size = delivery.blob.size;
     let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
-    let has = |name| headers.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
-    let mut response = if etag.as_deref().is_some_and(|tag| has(header::IF_NONE_MATCH).is_some_and(|h| lists(h, tag))) {
+    let etag_bytes = etag.as_ref().map(String::as_bytes);
+    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+    let mut response = if etag.as_deref().is_some_and(|tag| known.into_iter().any(|tags| lists(tags, tag))) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        let is_same = has(header::IF_RANGE).is_none_or(|known| Some(known) == etag.as_deref());
-        let range = has(header::RANGE).filter(|_range| is_same);
+        let is_same = headers.get(header::IF_RANGE).is_none_or(|tag| Some(tag.as_bytes()) == etag_bytes);
+        let range = headers.get(header::RANGE).filter(|_range| is_same).and_then(|range| range.to_str().ok());
         match range.map_or(Wanted::Whole, |range| wanted(range, size)) {
             Wanted::Nothing => return Ok(not_satisfiable(size)),
             Wanted::Whole => {
@@ -60,6 +63,14 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
         set(&mut response, header::CONTENT_DISPOSITION, disposition);
     }
     Ok(response)
+}
+
+/// Removes the headers that request a range from a HEAD request (RFC 9110, section 14.2: only GET has ranges).
+pub(crate) async fn ignore_range_of_head(mut request: Request, next: Next) -> Response {
+    if request.method() == Method::HEAD {
+        request.headers_mut().remove(header::RANGE);
+    }
+    next.run(request).await
 }
 
 /// Sets `Content-Type` to `own`, the media type of the file. If the client accepts only [`BYTES`], sets that type

@@ -8,6 +8,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::access::let_in;
 use crate::body_timeout::limit_body_time;
 use crate::error::{method_not_allowed, not_found, panicked};
+use crate::file::ignore_range_of_head;
 use crate::local_link::{get_file, put_file};
 use crate::open_body::keep_open;
 use crate::openapi::document;
@@ -42,5 +43,6 @@ pub fn router(api: &Api, pages: Router) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn_with_state(api.clone(), limit_body_time))
         .layer(middleware::from_fn(keep_open))
+        .layer(middleware::from_fn(ignore_range_of_head))
         .layer(middleware::from_fn(traced))
 }

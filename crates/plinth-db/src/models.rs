@@ -80,7 +80,8 @@ macro_rules! select {
     };
 }
 // `$4` contains the requested tags, with a separator character before and after each; no tag contains the separator.
-// `$5` is the LIKE pattern of the search text, `$6` the name of the state of deleted models.
+// `$5` is the LIKE pattern of the search text, `$6` the name of the state of deleted models, `$7` the lower-case pattern: tags are
+// stored in lower case, and `lower` of SQLite changes only ASCII letters.
 macro_rules! filter {
     () => {
         "FROM models m WHERE m.workspace_id = $1 AND m.status <> $6 AND ($2 IS NULL OR m.status = $2) \
@@ -88,7 +89,7 @@ macro_rules! filter {
          AND ($4 IS NULL OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id \
          AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) \
          AND ($5 IS NULL OR lower(coalesce(m.title, '') || ' ' || coalesce(m.sku, '') || ' ' || m.original_name) \
-         LIKE $5 ESCAPE '!' OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id AND t.tag LIKE $5 ESCAPE '!')) "
+         LIKE lower($5) ESCAPE '!' OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id AND t.tag LIKE $7 ESCAPE '!')) "
     };
 }
 
@@ -156,7 +157,7 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
-            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $7 OFFSET $8");
+            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $8 OFFSET $9");
             let tags = separated(&filter.tags);
             let params = params![
                 &filter.workspace_id,
@@ -165,6 +166,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 tags.as_deref(),
                 pattern(filter).as_deref(),
                 ModelStatus::Deleted.as_str(),
+                lower_case_pattern(filter).as_deref(),
                 i64::from(page.limit),
                 offset.cast_signed(),
             ];
@@ -174,7 +176,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
             let sql = concat!(
                 select!(),
                 filter!(),
-                "AND (m.created_at, m.id) < ($7, $8) ORDER BY m.created_at DESC, m.id DESC LIMIT $9"
+                "AND (m.created_at, m.id) < ($8, $9) ORDER BY m.created_at DESC, m.id DESC LIMIT $10"
             );
             let tags = separated(&filter.tags);
             let (created_at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
@@ -185,6 +187,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 tags.as_deref(),
                 pattern(filter).as_deref(),
                 ModelStatus::Deleted.as_str(),
+                lower_case_pattern(filter).as_deref(),
                 created_at,
                 id,
                 i64::from(page.limit) + 1,
@@ -205,6 +208,7 @@ pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
         tags.as_deref(),
         pattern(filter).as_deref(),
         ModelStatus::Deleted.as_str(),
+        lower_case_pattern(filter).as_deref(),
     ];
     conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
 }
@@ -237,6 +241,10 @@ pub async fn update(
 /// Returns the LIKE pattern that matches every text which contains the filter's search text.
 fn pattern(filter: &ModelFilter) -> Option<String> {
     filter.search.as_deref().map(containing)
+}
+
+fn lower_case_pattern(filter: &ModelFilter) -> Option<String> {
+    filter.search.as_deref().map(|search| containing(&search.to_lowercase()))
 }
 
 fn separated(tags: &[String]) -> Option<String> {

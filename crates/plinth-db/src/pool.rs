@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
+use sqlx::{Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool};
 use tokio::time::timeout;
 
 use crate::Result;
@@ -202,13 +202,15 @@ impl Db {
     /// connections read and write.
     /// Errors: the file exists or cannot be created, or the database is PostgreSQL, which `pg_dump` copies.
     pub async fn copy_to(&self, file: &Path) -> Result<()> {
-        if self.is_shared() {
+        let Pools::Sqlite { writer, .. } = &self.pools else {
             return Err(DbError::Copy { problem: "only a SQLite database can be copied to a file" });
-        }
+        };
         let name = file.to_str().ok_or(DbError::Copy { problem: "the path of the copy is not valid UTF-8" })?;
-        let mut conn = self.connection_to_write().await?;
         create_sqlite_file(file).map_err(|source| DbError::Create { file: file.to_owned(), source })?;
-        conn.execute("VACUUM INTO $1", params![name]).await.map(drop)
+        // A connection of its own, so that other changes do not wait until a large database is copied.
+        let mut conn = SqliteConnection::connect_with(&writer.connect_options()).await?;
+        sqlx::query("VACUUM INTO $1").bind(name).execute(&mut conn).await?;
+        Ok(conn.close().await?)
     }
 
     /// Closes all connections. Waits until the connections in use are returned to the pool.

@@ -139,9 +139,7 @@ impl PlacedModel {
         let light = settings.light();
         let playing = Playing { clip: clip.and_then(|c| model.animations.get(c)), times: &clip_times };
         let lights = lights::other_lights(light, &model, &placement, playing, &mut warnings);
-        // If the settings raise the model, the floor stays below the model's unmoved position. If the settings lower
-        // the model, the floor is lowered with the model.
-        let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
+        let floor_height = placement.floor_height();
         let environment = assets.environment.take().unwrap_or_else(studio);
         // The frames of a dataset show only the model, without surroundings and background.
         let opaque_background =

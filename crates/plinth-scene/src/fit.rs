@@ -13,7 +13,7 @@ const BLOCK: usize = 64;
 const BOXES: usize = 64;
 /// Maximum number of measured points of moving meshes, summed over all times. It may be exceeded, because a clip is
 /// measured at up to eight times regardless of this limit.
-const MAX_MOVING_POINTS: usize = 4_000_000;
+const MAX_MOVING_POINTS: usize = 16_000_000;
 /// Number of evenly spaced times at which a clip is measured, in addition to its keys.
 const EVEN_TIMES: usize = 32;
 /// Maximum number of keys at which a clip is measured.
@@ -95,8 +95,10 @@ impl Motion {
             if of_clip.len() + of_frames.len() > affordable {
                 out.slack = SLACK;
             }
-            let half = affordable / 2;
-            let (of_clip, of_frames) = (evenly_spaced(&of_clip, half), evenly_spaced(&of_frames, half));
+            // A list that needs less than half of the times leaves the rest to the other one.
+            let left_for_clip = (affordable / 2).max(affordable.saturating_sub(of_frames.len()));
+            let of_clip = evenly_spaced(&of_clip, left_for_clip);
+            let of_frames = evenly_spaced(&of_frames, affordable - of_clip.len());
             out.of_clip += of_clip.len();
             let cloud = |time| Cloud::new(placed.positions(Some((clip, time)), |draw| moving[draw.node], vertices));
             clouds.extend(of_clip.into_iter().chain(of_frames).map(cloud));

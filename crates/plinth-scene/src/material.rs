@@ -1,5 +1,6 @@
 //! Applies `materialEdits` to the materials of a model.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plinth_model::{AlphaMode, Image, Material, Model, Sheen, Texture, TextureRef, Topology, cut_name};
@@ -28,6 +29,8 @@ pub(crate) fn edited(
         return model;
     }
     let mut model = Arc::unwrap_or_clone(model);
+    // Materials with the same image share it.
+    let mut images: BTreeMap<&str, Arc<Image>> = BTreeMap::new();
     for (name, edit) in settings.material_edits() {
         let named: Vec<usize> =
             (0..model.materials.len()).filter(|i| model.materials[*i].name == cut_name(name)).collect();
@@ -35,9 +38,12 @@ pub(crate) fn edited(
         if named.is_empty() {
             warn("the model has no such material");
         }
-        let image = edit.map_asset_id.as_ref().and_then(|id| {
-            let image = assets.image(id, max_side);
-            image.map_err(|error| warn(&format!("the map is unchanged: {error}"))).ok()
+        let image = edit.map_asset_id.as_deref().and_then(|id| {
+            if let Some(image) = images.get(id) {
+                return Some(Arc::clone(image));
+            }
+            let image = assets.image(id, max_side).map_err(|error| warn(&format!("the map is unchanged: {error}")));
+            Some(Arc::clone(images.entry(id).or_insert(Arc::new(image.ok()?))))
         });
         for index in named {
             let mut work = MaterialEditor { model: &mut model, index, edit, warn: &mut warn };
@@ -110,9 +116,9 @@ impl MaterialEditor<'_> {
     }
 
     /// Replaces the base colour texture, and removes the textures that the edit turns off.
-    fn maps(&mut self, base_color: Option<&Image>) {
+    fn maps(&mut self, base_color: Option<&Arc<Image>>) {
         if let Some(image) = base_color {
-            self.replace_base_map(image.clone());
+            self.replace_base_map(image);
         }
         for (name, used) in &self.edit.texture_maps {
             if !texture_maps::is_known(name) {
@@ -123,7 +129,7 @@ impl MaterialEditor<'_> {
         }
     }
 
-    fn replace_base_map(&mut self, image: Image) {
+    fn replace_base_map(&mut self, image: &Arc<Image>) {
         let has_coordinates = |p: &plinth_model::Primitive| p.uvs.iter().any(|set| !set.is_empty());
         let parts = self.model.meshes.iter().flat_map(|m| &m.primitives);
         if !parts.filter(|p| p.material == self.index).any(has_coordinates) {
@@ -132,8 +138,12 @@ impl MaterialEditor<'_> {
         }
         let old = self.model.materials[self.index].base_color_texture;
         let sampler = old.and_then(|r| self.model.textures.get(r.texture)).map(|t| t.sampler).unwrap_or_default();
-        self.model.images.push(Arc::new(image));
-        self.model.textures.push(Texture { image: self.model.images.len() - 1, sampler });
+        let known = self.model.images.iter().position(|known| Arc::ptr_eq(known, image));
+        let image = known.unwrap_or_else(|| {
+            self.model.images.push(Arc::clone(image));
+            self.model.images.len() - 1
+        });
+        self.model.textures.push(Texture { image, sampler });
         let texture = self.model.textures.len() - 1;
         let unchanged = TextureRef { texture, uv_set: 0, transform: None };
         self.model.materials[self.index].base_color_texture =

@@ -115,6 +115,18 @@ impl Placement {
         self.motion.room()
     }
 
+    /// Returns the height of the model's lowest point over all measured times. Unlike the bounds, it is not enlarged to cover the
+    /// motion between these times, so that a model does not hover above the floor.
+    pub(crate) fn lowest(&self) -> f32 {
+        -self.reach(Vec3::NEG_Y) + self.translation.y
+    }
+
+    /// Returns the height of the floor, on which the model stands. If the settings raise the model, the floor stays below the
+    /// model's unmoved position. If the settings lower the model, the floor is lowered with the model.
+    pub(crate) fn floor_height(&self) -> f32 {
+        self.lowest() - self.translation.y.max(0.0)
+    }
+
     /// Returns the bounding box of the model in world space.
     pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
         (self.centered_bounds.0 + self.translation, self.centered_bounds.1 + self.translation)

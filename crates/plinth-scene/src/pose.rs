@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use glam::{DMat3, DMat4, Mat3, Mat4, Vec3};
-use plinth_model::{Animation, Model, Primitive, Property, Skin, Transform};
+use plinth_model::{Animation, Channel, Model, Primitive, Property, Skin, Transform};
 use rayon::prelude::*;
 
 use crate::clip::{Sampled, sample};
@@ -27,7 +27,7 @@ impl Scene {
         let mut largest: Vec<f32> = posed.iter().map(|one| one.scale).collect();
         let (placed, clip) = (self.placed(), self.playing());
         let draws = placed.draws();
-        let scaled = transformed_nodes(&self.model, clip, |property| property == Property::Scale);
+        let scaled = transformed_nodes(&self.model, clip, |channel| channel.property == Property::Scale);
         let has_volume = |draw: &Draw<'_>| {
             self.model.materials[draw.primitive.material].volume.is_some_and(|volume| volume.thickness > 0.0)
         };
@@ -54,10 +54,10 @@ impl Scene {
         posed.iter().map(|one| moving[one.node]).collect()
     }
 
-    /// Returns for each posed primitive whether the clip changes its size or its shape: by scaling, by moving joints of its
-    /// skin, or by changing its morph weights.
+    /// Returns for each posed primitive whether the clip changes its size or its shape: by scaling, by rotating it inside a
+    /// stretched space, by moving joints of its skin, or by changing its morph weights.
     pub fn reshaped(&self, posed: &[PosedPrimitive]) -> Vec<bool> {
-        let reshaped = reshaped_nodes(&self.model, self.playing());
+        let reshaped = reshaped_nodes(&self.model, self.playing(), self.exact_world_from_model);
         posed.iter().map(|one| reshaped[one.node]).collect()
     }
 
@@ -91,17 +91,26 @@ impl Scene {
 /// Returns for each node whether a clip moves its mesh, by moving the node, an ancestor or a joint of its skin, or by
 /// changing its morph weights.
 pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
-    let mut moved = transformed_nodes(model, clip, |property| property != Property::Weights);
+    let mut moved = transformed_nodes(model, clip, |channel| channel.property != Property::Weights);
     for (moves, bends) in moved.iter_mut().zip(bent_nodes(model, clip)) {
         *moves |= bends;
     }
     moved
 }
 
-/// Returns for each node whether a clip scales the node or an ancestor, or moves a joint of its skin, or changes its morph
-/// weights.
-fn reshaped_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
-    let mut reshaped = transformed_nodes(model, clip, |property| property == Property::Scale);
+/// Returns for each node whether a clip scales the node or an ancestor, or rotates one of them in a space that is stretched in
+/// world space, or moves a joint of its skin, or changes its morph weights.
+fn reshaped_nodes(model: &Model, clip: Option<&Animation>, world_from_model: DMat4) -> Vec<bool> {
+    let matrices = node_matrices(model, &sample(model, None));
+    let is_in_stretched_space = |node: usize| {
+        let outer = model.nodes[node].parent.map_or(DMat4::IDENTITY, |parent| matrices[parent]);
+        !is_similarity(world_from_model * outer)
+    };
+    let mut reshaped = transformed_nodes(model, clip, |channel| match channel.property {
+        Property::Scale => true,
+        Property::Rotation => is_in_stretched_space(channel.node),
+        Property::Translation | Property::Weights => false,
+    });
     for (changes, bends) in reshaped.iter_mut().zip(bent_nodes(model, clip)) {
         *changes |= bends;
     }
@@ -109,9 +118,9 @@ fn reshaped_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
 }
 
 /// Returns for each node whether a clip changes one of these properties of the node or of an ancestor.
-fn transformed_nodes(model: &Model, clip: Option<&Animation>, counts: impl Fn(Property) -> bool) -> Vec<bool> {
+fn transformed_nodes(model: &Model, clip: Option<&Animation>, counts: impl Fn(&Channel) -> bool) -> Vec<bool> {
     let mut changed = vec![false; model.nodes.len()];
-    for channel in clip.iter().flat_map(|clip| &clip.channels).filter(|channel| counts(channel.property)) {
+    for channel in clip.iter().flat_map(|clip| &clip.channels).filter(|channel| counts(channel)) {
         changed[channel.node] = true;
     }
     for i in 0..model.nodes.len() {
@@ -123,7 +132,7 @@ fn transformed_nodes(model: &Model, clip: Option<&Animation>, counts: impl Fn(Pr
 
 /// Returns for each node whether a clip moves a joint of its skin, or changes its morph weights.
 fn bent_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
-    let moved = transformed_nodes(model, clip, |property| property != Property::Weights);
+    let moved = transformed_nodes(model, clip, |channel| channel.property != Property::Weights);
     let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
     let mut bent: Vec<bool> =
         model.nodes.iter().map(|n| n.skin.and_then(|s| model.skins.get(s)).is_some_and(skin_moves)).collect();
@@ -294,6 +303,15 @@ fn cofactors(m: Mat3) -> Mat3 {
 /// Returns the cube root of the factor by which a transform changes volumes.
 fn scale(world: DMat4) -> f32 {
     DMat3::from_mat4(world).determinant().abs().cbrt() as f32
+}
+
+/// Returns whether a transform keeps shapes: it scales all directions by the same factor, and keeps right angles.
+fn is_similarity(transform: DMat4) -> bool {
+    let DMat3 { x_axis: x, y_axis: y, z_axis: z } = DMat3::from_mat4(transform);
+    let size = x.length_squared().max(y.length_squared()).max(z.length_squared());
+    let differences = [x.length_squared() - size, y.length_squared() - size, z.length_squared() - size];
+    let angles = [x.dot(y), y.dot(z), z.dot(x)];
+    differences.into_iter().chain(angles).all(|error| error.abs() <= 1e-3 * size)
 }
 
 /// Returns an upper bound of the factor by which a transform lengthens vectors. The bound is exact if the transform

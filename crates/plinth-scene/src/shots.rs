@@ -38,7 +38,7 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
     let distance = framing_distance(settings, placement, count);
     let bounds = placement.bounds();
     let middle = (bounds.0 + bounds.1) * 0.5;
-    let grow_origin = Vec3::new(middle.x, bounds.0.y, middle.z);
+    let grow_origin = Vec3::new(middle.x, placement.lowest(), middle.z);
     clip_times
         .par_iter()
         .zip(0..count)

@@ -58,7 +58,12 @@ impl ObjectKey<'_> {
 
 /// Returns the path prefix of all files of one HLS packaging of a render attempt.
 pub fn hls_prefix(id: &RenderId, attempt: i64, hls_attempt: i64) -> String {
-    format!("{}hls/{hls_attempt}/", attempt_prefix(id, attempt))
+    format!("{}{hls_attempt}/", all_hls_prefix(id, attempt))
+}
+
+/// Returns the path prefix of the HLS streams that all packagings of a render attempt have created.
+pub fn all_hls_prefix(id: &RenderId, attempt: i64) -> String {
+    format!("{}hls/", attempt_prefix(id, attempt))
 }
 
 /// Returns the path prefix of all files of a render.

@@ -17,7 +17,7 @@ mod unfinished;
 pub use blob::{Blob, BlobStream};
 pub use bundle::{BundleEntry, bundle_length, bundle_stream};
 pub use error::StoreError;
-pub use key::{ObjectKey, attempt_prefix, env_prefix, hls_prefix, render_prefix};
+pub use key::{ObjectKey, all_hls_prefix, attempt_prefix, env_prefix, hls_prefix, render_prefix};
 pub use link::{Link, LinkError, LinkMethod, LinkSecret, LinkSigner, NewLink};
 pub use list::Listed;
 pub use open::{Store, StoreOptions, is_s3_setting};

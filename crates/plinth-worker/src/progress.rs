@@ -49,6 +49,10 @@ impl ProgressMeter {
             Stage::Finishing => DRAWN,
         };
         let is_drawing = stage == Stage::Rendering && frame > 0;
+        if !is_drawing {
+            // After a hardware encoder has failed, all frames are drawn again.
+            self.first = None;
+        }
         Progress { fraction, left: if is_drawing { self.left(frame, frames, now) } else { None } }
     }
 
@@ -116,5 +120,13 @@ mod tests {
         meter.progress(Stage::Rendering, 91, 100, begin);
         let resumed = meter.progress(Stage::Rendering, 96, 100, begin + Duration::from_secs(10));
         assert_eq!(resumed.left, Some(Duration::from_secs(8)));
+    }
+
+    #[test]
+    fn a_job_that_starts_again_does_not_count_the_frames_before() {
+        let (mut meter, begin) = (ProgressMeter::default(), Instant::now());
+        let mut at = |frame, secs| meter.progress(Stage::Rendering, frame, 100, begin + Duration::from_secs(secs)).left;
+        assert_eq!([at(1, 0), at(51, 100), at(0, 100), at(1, 101)], [None, Some(Duration::from_secs(98)), None, None]);
+        assert_eq!(at(51, 111), Some(Duration::from_millis(9800)));
     }
 }

@@ -100,39 +100,40 @@ impl Drop for JobFolder {
 }
 
 /// Removes a folder that a job has written, with everything in it. The job may have taken permissions away from it, or nested
-/// folders until their paths are too long or too many are open at once.
+/// folders so deep that their paths are too long, or that a recursive removal would overflow the stack.
 /// Errors: if a file cannot be removed. It is no error if the folder does not exist.
 pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
-    let removed = std::fs::remove_dir_all(folder).or_else(|error| {
-        if error.kind() == ErrorKind::NotFound {
-            return Err(error);
-        }
-        flatten(folder)?;
-        std::fs::remove_dir_all(folder)
-    });
-    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    let removed = flatten(folder).and_then(|()| std::fs::remove_dir_all(folder));
+    let is_gone = || folder.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    removed.or_else(|error| if is_gone() { Ok(()) } else { Err(error) })
 }
 
-/// Moves all folders in a folder, at any depth, into a new folder in it, and gives their owner all permissions. No path is then
-/// longer than those of the new folder's entries.
+/// Moves all folders at any depth of a folder directly into this folder, and gives their owner all permissions.
 fn flatten(folder: &Path) -> io::Result<()> {
-    let_owner_write(folder);
     let mut found = subfolders(folder)?;
-    let flat = tempfile::tempdir_in(folder)?.keep();
+    // The job cannot have created entries with these names.
+    let prefix = fastrand::u64(..);
     let mut count = 0;
     while let Some(one) = found.pop() {
-        // A folder that is moved to another one must be writable itself.
-        let_owner_write(&one);
-        let moved = flat.join(count.to_string());
-        std::fs::rename(&one, &moved)?;
-        found.extend(subfolders(&moved)?);
-        count += 1;
+        for inner in subfolders(&one)? {
+            // A folder that is moved to another one must be writable itself.
+            let_owner_write(&inner);
+            let moved = folder.join(format!("{prefix}-{count}"));
+            std::fs::rename(&inner, &moved)?;
+            found.push(moved);
+            count += 1;
+        }
     }
     Ok(())
 }
 
-/// Lists the folders in a folder.
+/// Gives the owner of a folder all permissions, and lists the folders in it.
+/// Errors: `folder` is a link, or cannot be read.
 fn subfolders(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if !folder.symlink_metadata()?.is_dir() {
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    let_owner_write(folder);
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -159,7 +160,33 @@ fn remove_abandoned(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{Mode, OFlags};
+
     use super::*;
+
+    #[test]
+    fn a_deep_tree_is_removed_with_a_small_stack() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        std::fs::create_dir(&tree).unwrap();
+        let mut inner = File::open(&tree).unwrap();
+        for _ in 0..3000 {
+            rustix::fs::mkdirat(&inner, "d", Mode::RWXU).unwrap();
+            inner = rustix::fs::openat(&inner, "d", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap().into();
+        }
+        let removing = std::thread::Builder::new().stack_size(256 << 10);
+        removing
+            .spawn({
+                let tree = tree.clone();
+                move || remove_tree(&tree)
+            })
+            .unwrap()
+            .join()
+            .unwrap()
+            .unwrap();
+        assert!(!tree.exists());
+        remove_tree(&tree).unwrap();
+    }
 
     #[test]
     fn folders_of_dead_workers_are_removed_and_those_of_running_workers_kept() {

@@ -178,8 +178,8 @@ pub(crate) struct ListQuery {
     updated_since: Option<String>,
     /// Comma-separated tags. Only models that have at least one of these tags.
     tags: Option<String>,
-    /// Only models whose title, product code, file name or tags contain this text. Upper and lower case are not
-    /// distinguished.
+    /// Only models whose title, product code, file name or tags contain this text. Case is ignored; on a server
+    /// with SQLite, only that of ASCII letters.
     #[param(max_length = 500)]
     search: Option<String>,
     /// State of the models: `active`, `archived` or `any`.

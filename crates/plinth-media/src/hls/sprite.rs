@@ -1,7 +1,7 @@
 //! Writes sprite sheets: JPEG images that contain many thumbnails.
 
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::{BufReader, BufWriter, Read as _, Write as _};
 use std::path::Path;
 
 use image::codecs::jpeg::JpegEncoder;
@@ -105,13 +105,16 @@ impl Sheet {
 
     fn write(&self, path: &Path) -> Result<(), MediaError> {
         let fault = |source| MediaError::File { file: path.to_owned(), source };
-        let out = std::io::BufWriter::new(File::create(path).map_err(fault)?);
-        let encoder = JpegEncoder::new_with_quality(out, QUALITY);
-        encoder.write_image(&self.pixels, self.width, self.height, ExtendedColorType::Rgb8).map_err(|error| match error
-        {
-            ImageError::IoError(source) => fault(source),
-            other => fault(std::io::Error::other(other)),
-        })
+        let mut out = BufWriter::new(File::create(path).map_err(fault)?);
+        let encoder = JpegEncoder::new_with_quality(&mut out, QUALITY);
+        encoder.write_image(&self.pixels, self.width, self.height, ExtendedColorType::Rgb8).map_err(
+            |error| match error {
+                ImageError::IoError(source) => fault(source),
+                other => fault(std::io::Error::other(other)),
+            },
+        )?;
+        // The encoder does not flush, and dropping the writer would ignore errors.
+        out.flush().map_err(fault)
     }
 }
 

@@ -171,9 +171,15 @@ impl Floor {
             Some((key, _)) if look.mode == ShadowMode::Accumulated => {
                 let (min, max) = scene.bounds;
                 let (center, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length().max(1e-3));
-                let from = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
-                let new =
-                    AccumulatedShadow::new(gpu, base.frame_layout, &from, (area, &buffer), SHADOW_SIDE, frame_group);
+                let shadow_light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
+                let new = AccumulatedShadow::new(
+                    gpu,
+                    base.frame_layout,
+                    &shadow_light,
+                    (area, &buffer),
+                    SHADOW_SIDE,
+                    frame_group,
+                );
                 Some(new?).filter(accumulates)
             }
             _ => None,

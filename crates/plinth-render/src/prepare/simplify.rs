@@ -112,8 +112,30 @@ impl SharedPositions {
         Self { pixel, keys: all.array_windows().filter(|[a, b]| a == b).map(|[a, _b]| *a).collect() }
     }
 
-    fn contains(&self, position: Vec3) -> bool {
-        self.keys.binary_search(&Self::key(position, self.pixel)).is_ok()
+    /// Returns the key of a position, if several primitives have it.
+    fn find(&self, position: Vec3) -> Option<u64> {
+        let key = Self::key(position, self.pixel);
+        self.keys.binary_search(&key).is_ok().then_some(key)
+    }
+
+    /// Returns for each vertex whether it is on a border that the primitive has in common with another one: an edge with only
+    /// one triangle, both of whose ends are shared positions. The interior of primitives that lie on each other has no such
+    /// edges.
+    fn on_borders(&self, positions: &[Vec3], indices: &[u32]) -> Vec<bool> {
+        let keys: Vec<Option<u64>> = positions.iter().map(|position| self.find(*position)).collect();
+        let mut edges: Vec<[u64; 2]> = Vec::new();
+        for [a, b, c] in indices.as_chunks::<3>().0 {
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                if let (Some(from), Some(to)) = (keys[*from as usize], keys[*to as usize]) {
+                    edges.push([from.min(to), from.max(to)]);
+                }
+            }
+        }
+        edges.sort_unstable();
+        let single = edges.chunk_by(PartialEq::eq).filter(|edge| edge.len() == 1);
+        let mut ends: Vec<u64> = single.flatten().flatten().copied().collect();
+        ends.sort_unstable();
+        keys.into_iter().map(|key| key.is_some_and(|key| ends.binary_search(&key).is_ok())).collect()
     }
 
     /// Returns the lowest 21 bits of each coordinate of the grid cell. Different cells may have the same key; then vertices
@@ -195,7 +217,7 @@ struct PrimitiveInput<'a> {
     /// Size of a pixel in world units.
     pixel: f32,
     uv_sets: &'a [UvSet<'a>],
-    /// Positions that the simplification must not change.
+    /// Positions that the primitive has in common with others.
     shared: &'a SharedPositions,
 }
 
@@ -255,11 +277,10 @@ impl PrimitiveInput<'_> {
     /// Simplifies a mesh that consists of these vertices and triangles.
     fn simplified_mesh(&self, vertices: &[u32], indices: &[u32], options: SimplifyOptions) -> Vec<u32> {
         let at = |i: &u32| *i as usize;
-        let positions: Vec<Vec3> = vertices
-            .iter()
-            .map(|i| cell(self.posed.positions[at(i)], self.pixel).as_vec3() * (self.pixel / CELLS_PER_PIXEL))
-            .collect();
-        let Ok(adapter) = VertexDataAdapter::new(bytemuck::cast_slice(&positions), size_of::<Vec3>(), 0) else {
+        let positions: Vec<Vec3> = vertices.iter().map(|i| self.posed.positions[at(i)]).collect();
+        let snapped: Vec<Vec3> =
+            positions.iter().map(|p| cell(*p, self.pixel).as_vec3() * (self.pixel / CELLS_PER_PIXEL)).collect();
+        let Ok(adapter) = VertexDataAdapter::new(bytemuck::cast_slice(&snapped), size_of::<Vec3>(), 0) else {
             return indices.to_vec();
         };
         let material = &self.model.materials[self.primitive.material];
@@ -298,16 +319,16 @@ impl PrimitiveInput<'_> {
                 None,
             )
         };
-        let shared: Vec<bool> = vertices.iter().map(|i| self.shared.contains(self.posed.positions[at(i)])).collect();
+        let on_borders = self.shared.on_borders(&positions, indices);
         let polished: Vec<bool> =
             vertices.iter().map(|i| is_polished(self.model, material, self.primitive, at(i))).collect();
-        let polished_or_shared: Vec<bool> = polished.iter().zip(&shared).map(|(p, s)| *p || *s).collect();
+        let matt_locks: Vec<bool> = polished.iter().zip(&on_borders).map(|(p, b)| *p || *b).collect();
         let matt = if polished.iter().all(|p| *p) {
             indices.to_vec()
         } else {
-            simplify(indices, MATT_NORMAL_STEP, &polished_or_shared)
+            simplify(indices, MATT_NORMAL_STEP, &matt_locks)
         };
-        if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &shared) } else { matt }
+        if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &on_borders) } else { matt }
     }
 }
 
@@ -452,8 +473,15 @@ mod tests {
     }
 
     #[test]
+    fn primitives_that_lie_on_each_other_are_simplified() {
+        let mut model = model_of(grid());
+        model.meshes[0].primitives.push(grid());
+        let drawn = drawn(model);
+        assert!(drawn < 800, "{drawn} of 3200 triangles");
+    }
+
+    #[test]
     fn no_gap_opens_between_primitives_or_along_a_seam() {
-        // Both primitives are large enough to be simplified.
         let [left, right] = used_on_border(false, 0.0);
         assert_eq!((left.len(), right.len()), (usize::from(SIDE), usize::from(SIDE)));
         for gap in [0.0, 1e-7] {
@@ -495,6 +523,15 @@ mod tests {
             drawn(model)
         };
         assert!(with(model_of(grid()), &rigid) < 50);
+        let turns = [clip(1, Property::Rotation, &[0.0, 0.0, 0.0, 1.0], &[0.0, 0.0, 1.0, 0.0])];
+        for (depth, triangles) in [(1.0, 0..50), (10.0, 3200..3201)] {
+            let mut stretched = model_of(grid());
+            let scale = Trs { scale: Vec3::new(1.0, 1.0, depth), ..Trs::default() };
+            stretched.nodes.insert(0, Node { local: Transform::Trs(scale), ..Node::default() });
+            stretched.nodes[1].parent = Some(0);
+            let drawn = with(stretched, &turns);
+            assert!(triangles.contains(&drawn), "{depth}: {drawn}");
+        }
         assert_eq!(with(model_of(grid()), &grows), 3200);
         assert!(with(skinned.clone(), &[]) < 50, "a skin that does not move");
         assert_eq!(with(skinned, &bends), 3200);

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::models::{arm, cuboid, model_of, morphing, placed_at, primitive, settings, sliding};
 
-fn image(alpha: u8) -> Vec<u8> {
+/// Returns a PNG file.
+pub(crate) fn image(alpha: u8) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([200, 10, 10, alpha]));
     picture.write_to(&mut bytes, image::ImageFormat::Png).unwrap();

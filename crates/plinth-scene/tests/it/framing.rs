@@ -114,6 +114,18 @@ fn the_model_spans_two_units_around_the_origin_and_stands_on_the_floor() {
     assert!((scene.floor_height + 1.0).abs() < 1e-6 && (scene.world_from_model_scale - 0.5).abs() < 1e-6);
 }
 
+/// There are too many vertices to measure the clip at all times, so the bounds are enlarged.
+#[test]
+fn an_animated_model_with_many_vertices_stands_on_the_floor() {
+    let points = (0..150_000).map(|i| [(i % 100) as f32, (i / 100 % 100) as f32, (i / 10_000) as f32]).collect();
+    let model = sliding(model_of(vec![primitive(points)]), 0.0, 50.0, 6.0);
+    let scene = scene(model, &json!({"animation": "*", "length": 6}));
+    let lowest = scene.pose(scene.shots[0].clip_time)[0].positions.iter().map(|p| p.y).fold(f32::MAX, f32::min);
+    assert!(scene.bounds.0.y < lowest - 0.01, "{:?} around {lowest}", scene.bounds);
+    assert!((scene.floor_height - lowest).abs() < 1e-5, "{} for {lowest}", scene.floor_height);
+    assert_eq!(scene.shots[0].grow_origin.y, scene.floor_height);
+}
+
 #[test]
 fn a_uniform_scale_has_no_effect_and_the_camera_fits_a_stretched_model() {
     let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));

@@ -1,10 +1,14 @@
 //! Tests of the lights, the background and the shadow of a scene.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use glam::Vec3;
-use plinth_model::{Light, LightKind, Node, Transform, Trs};
-use plinth_scene::{Background, EnvironmentMap, PointLikeLight, build_scene, studio};
+use plinth_model::{Light, LightKind, Material, Node, Primitive, Transform, Trs};
+use plinth_scene::{Background, EnvironmentMap, PointLikeLight, SceneAssets, build_scene, studio};
 use serde_json::json;
 
+use crate::decals::image;
 use crate::models::{cuboid, scene, settings};
 
 fn plain() -> plinth_model::Model {
@@ -21,6 +25,21 @@ fn irradiance(map: &EnvironmentMap, normal: Vec3) -> f32 {
             map.pixels[i as usize][1] * d.dot(normal).max(0.0) * sine * texel
         })
         .sum()
+}
+
+#[test]
+fn materials_with_the_same_image_share_it() {
+    let mut model = plain();
+    model.meshes[0].primitives[0].uvs = vec![vec![[0.0; 2]; 8]];
+    let first = model.meshes[0].primitives[0].clone();
+    model.meshes[0].primitives.push(Primitive { material: 1, ..first });
+    model.materials = ["oak", "ash"].map(|name| Material { name: name.into(), ..Material::default() }).to_vec();
+    let edits = json!({"oak": {"mapAssetId": "wood"}, "ash": {"mapAssetId": "wood"}});
+    let images = BTreeMap::from([("wood".to_owned(), image(255))]);
+    let assets = SceneAssets { environment: None, images: &images };
+    let scene = build_scene(Arc::new(model), &settings(&json!({"materialEdits": edits})), assets).unwrap();
+    let image_of = |i: usize| scene.model.textures[scene.model.materials[i].base_color_texture.unwrap().texture].image;
+    assert_eq!((scene.model.images.len(), image_of(0), image_of(1)), (1, 0, 0));
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Service {
             self.check(&caller.payer_id, source.path().to_owned(), to).await?.map_err(|error| match error {
                 CheckError::TooMuch(message) => unusable(&message),
                 CheckError::Interrupted => CheckError::interrupted(ErrorCode::Internal),
-                CheckError::Failed(cause) => unusable("it could not be processed").with_cause(cause),
+                CheckError::Failed(cause) => ServiceError::internal(cause),
             })?;
         let (width, height) = match report {
             PanoramaReport::Encoded { width, height } => (width, height),

@@ -33,7 +33,7 @@ impl Service {
         let report = self.check(payer, file.path().to_owned(), Vec::new()).await?.map_err(|error| match error {
             CheckError::TooMuch(message) => unusable(&message),
             CheckError::Interrupted => CheckError::interrupted(ErrorCode::Internal),
-            CheckError::Failed(cause) => unusable("it cannot be read").with_cause(cause),
+            CheckError::Failed(cause) => ServiceError::internal(cause),
         })?;
         match report {
             ImageReport::Picture { width, height, content_type } => Ok(Picture { width, height, content_type }),

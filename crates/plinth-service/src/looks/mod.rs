@@ -33,7 +33,7 @@ pub struct Look {
 impl Look {
     /// Returns a hash of the settings. It is the same on all servers.
     pub fn settings_sha256(&self) -> String {
-        sha256_hex(Value::Object(self.settings.clone()).to_string())
+        sha256_hex(serde_json::to_string(&self.settings).unwrap_or_default())
     }
 }
 

@@ -45,7 +45,7 @@ impl Service {
         if tags.contains(char::is_control) {
             return Err(ServiceError::bad_request("tags must not contain control characters"));
         }
-        let search = query.search.as_deref().unwrap_or_default().trim().to_lowercase();
+        let search = query.search.as_deref().unwrap_or_default().trim().to_owned();
         if search.contains(char::is_control) || search.chars().count() > limits::TITLE_CHARS {
             let message = format!("search must be a text of at most {} characters on one line", limits::TITLE_CHARS);
             return Err(ServiceError::bad_request(message));

@@ -113,7 +113,7 @@ impl Service {
             return Err(if is_too_large { too_large() } else { missing() });
         };
         if blob.size > limits::MODEL_FILE_BYTES {
-            self.store.delete(&key).await?;
+            self.delete_unless_held(&id).await?;
             return Err(too_large());
         }
         self.check_size_early(caller, blob.size..=blob.size).await?;
@@ -181,8 +181,18 @@ impl Service {
             Err(error) => return Err(error),
         };
         let Some(rejection) = settled else { return Ok(()) };
-        self.store.delete(&ObjectKey::Staged(&id)).await?;
+        self.delete_unless_held(&id).await?;
         Err(rejection)
+    }
+
+    /// Deletes the file of an upload. Does nothing while a hold exists; [`Self::measure_staged`] deletes the file later. Returns
+    /// whether the file was deleted.
+    async fn delete_unless_held(&self, id: &StagedId) -> Result<bool> {
+        if self.is_held().await? {
+            return Ok(false);
+        }
+        self.store.delete(&ObjectKey::Staged(id)).await?;
+        Ok(true)
     }
 
     /// Measures and records the stored file of an upload, with the paying account locked. If the file must be deleted, returns
@@ -256,13 +266,12 @@ impl Service {
         Ok(deleted)
     }
 
-    /// Deletes the file of an upload. Returns false if the deletion fails.
+    /// Deletes the file of an upload. Returns false if the deletion fails, or if a hold exists.
     async fn delete_staged(&self, id: &StagedId) -> bool {
-        let deleted = self.store.delete(&ObjectKey::Staged(id)).await;
-        if let Err(error) = &deleted {
-            tracing::warn!(staged.id = %id, %error, "an uploaded file could not be deleted; the next run tries again");
-        }
-        deleted.is_ok()
+        self.delete_unless_held(id).await.unwrap_or_else(|error| {
+            tracing::warn!(staged.id = %id, error = %error, "an uploaded file could not be deleted; the next run tries again");
+            false
+        })
     }
 
     /// Finds the staged upload whose file has this path in the store, and its workspace.

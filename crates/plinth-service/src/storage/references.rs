@@ -5,7 +5,7 @@ use plinth_db::renders::Render;
 use plinth_spec::EnvPart;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::state::HlsStatus;
-use plinth_store::{ObjectKey, attempt_prefix, hls_prefix};
+use plinth_store::{ObjectKey, all_hls_prefix, attempt_prefix, hls_prefix, render_prefix};
 
 use crate::delivery::hls::MASTER;
 use crate::error::Result;
@@ -54,14 +54,16 @@ impl References {
                     self.required.push(ObjectKey::Hls(&render.id, attempt, render.hls_attempt, MASTER).path());
                     self.folders.push(hls_prefix(&render.id, attempt, render.hls_attempt));
                 }
-                HlsStatus::Processing => self.under_way.push(hls_prefix(&render.id, attempt, render.hls_attempt)),
+                // The next attempt may get the number of one whose files are in the store already, if the database was restored.
+                HlsStatus::Pending | HlsStatus::Processing => self.under_way.push(all_hls_prefix(&render.id, attempt)),
                 _ => {}
             }
         } else if let Some(attempt) = render.poster_attempt {
             self.folders.push(attempt_prefix(&render.id, attempt));
         }
+        // As for streams, the next attempt may get the number of an earlier one.
         if !render.status.is_final() {
-            self.under_way.push(attempt_prefix(&render.id, render.attempt));
+            self.under_way.push(render_prefix(&render.id));
         }
         Ok(())
     }

@@ -245,7 +245,7 @@ async fn known_files_and_files_over_a_limit_are_not_checked(address: &str) {
     let blind = test_service.without_checks(address).await;
     let again = blind.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
     assert_eq!((again.id, again.deduped), (known.id, Some(true)));
-    assert_eq!(code(blind.create_texture(caller, new_texture(&test_service, 2).await).await), ErrorCode::BadRequest);
+    assert_eq!(code(blind.create_texture(caller, new_texture(&test_service, 2).await).await), ErrorCode::Internal);
     for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
         test_service.service.create_overlay(caller, overlay(&test_service, shade, None).await).await.unwrap();
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::field::Field;
 use super::groups::{field, fields};
 use super::parse::{ALIASES, STAMPED};
+use super::shape::Shape;
 
 /// Returns the JSON Schema (2020-12) of render settings in requests. It includes aliases.
 pub fn schema() -> Value {
@@ -23,7 +24,14 @@ pub fn echoed_schema() -> Value {
     let stamps = STAMPED.iter().map(|key| {
         ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
     });
-    object_schema(&properties().chain(stamps).collect())
+    let mut properties: Map<String, Value> = properties().chain(stamps).collect();
+    // Administrators may order longer videos, which others see in lists.
+    for field in fields().filter(|field| matches!(field.shape, Shape::Length)) {
+        if let Some(schema) = properties.get_mut(field.key).and_then(Value::as_object_mut) {
+            schema.remove("maximum");
+        }
+    }
+    object_schema(&properties)
 }
 
 fn properties() -> impl Iterator<Item = (String, Value)> {

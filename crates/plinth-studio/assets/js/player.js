@@ -51,11 +51,17 @@ const warn = (cause) => console.warn(`The stream cannot be played (${cause}). Th
 async function attach(video, stream, library) {
   const { default: Hls } = await import(library);
   const begin = video.currentTime;
+  const file = video.src;
   if (!Hls.isSupported()) {
-    if (video.canPlayType("application/vnd.apple.mpegurl")) load(video, stream, begin);
+    if (!video.canPlayType("application/vnd.apple.mpegurl")) return;
+    video.addEventListener("error", () => {
+      warn(video.error?.message ?? "");
+      load(video, file, video.currentTime || begin);
+      video.play().catch(() => {});
+    }, { once: true });
+    load(video, stream, begin);
     return;
   }
-  const file = video.src;
   // The content security policy forbids scripts from blobs, which a web worker of the library would need.
   const hls = new Hls({ enableWorker: false, startPosition: begin });
   hls.on(Hls.Events.ERROR, (/** @type {string} */ _event, /** @type {{ fatal: boolean, details: string }} */ error) => {
@@ -86,7 +92,8 @@ async function showThumbnails(seek, video, address) {
   seek.addEventListener("pointermove", (event) => {
     const bar = seek.getBoundingClientRect();
     const at = Math.min(Math.max((event.clientX - bar.left) / bar.width, 0), 1);
-    const secs = at * video.duration;
+    // The video may not have told its duration yet.
+    const secs = at * (video.duration || (cues.at(-1)?.end ?? 0));
     const cue = cues.find(({ begin, end }) => begin <= secs && secs < end) ?? cues.at(-1);
     shown.hidden = !cue;
     if (!cue) return;

@@ -86,7 +86,7 @@ impl Machine {
     fn find(lookup: &Lookup<'_>) -> Result<Self> {
         Ok(Self {
             adapter: lookup.find(&row::ADAPTER)?.map(|found| found.text),
-            ffmpeg: PathBuf::from(lookup.get(&row::FFMPEG)?.text),
+            ffmpeg: lookup.get(&row::FFMPEG)?.program(),
             encoder: lookup
                 .get(&row::ENCODER)?
                 .parse(&format!("one of {}", EncoderChoice::names().collect::<Vec<_>>().join(", ")))?,
@@ -105,10 +105,11 @@ impl Config {
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
         let (machine, fence) = (Machine::find(&lookup)?, fence(&lookup)?);
-        let database_url = text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db"));
+        let url = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.url())) };
+        let database_url = url(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db"));
         Ok(Self {
             database_connections: count_if_set(&lookup, &row::DATABASE_CONNECTIONS)?,
-            store_url: text(&row::STORE_URL)?.unwrap_or_else(|| local("file", "objects")),
+            store_url: url(&row::STORE_URL)?.unwrap_or_else(|| local("file", "objects")),
             store_public_endpoint: text(&row::STORE_PUBLIC_ENDPOINT)?,
             listen: lookup.get(&row::LISTEN)?.parse(address)?,
             public_url: public_url(&lookup)?,
@@ -200,7 +201,11 @@ pub(super) fn seconds(found: &Found) -> Result<Duration> {
 fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {
     let user = lookup.find(&row::JOB_USER)?.map(|found| JobUser::find(&found.text)).transpose()?;
     let paths = lookup.find(&row::FENCE_READABLE)?;
-    let paths = paths.iter().flat_map(|found| found.text.split(',').map(|path| found.folder.join(path.trim())));
+    let of_list = |found: &Found| {
+        let texts = found.text.split(',').map(str::trim).filter(|text| !text.is_empty());
+        texts.map(|text| found.folder.join(text)).collect::<Vec<_>>()
+    };
+    let paths = paths.iter().flat_map(of_list);
     let readable: std::io::Result<_> = paths.map(std::path::absolute).collect();
     let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {}", FenceMode::names(", ")))?;
     Ok(FenceOptions { mode, user, readable: readable.context("the current folder is not accessible")? })

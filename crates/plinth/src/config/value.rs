@@ -1,6 +1,6 @@
 //! A configuration value, together with its source for error messages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::cmd::Usage;
@@ -23,6 +23,17 @@ impl Found {
 
     pub(super) fn path(&self) -> PathBuf {
         self.folder.join(&self.text)
+    }
+
+    /// Returns the path of a program. A name without a folder is searched for in `PATH`, so it is not joined with a folder.
+    pub(super) fn program(&self) -> PathBuf {
+        if Path::new(&self.text).components().count() > 1 { self.path() } else { PathBuf::from(&self.text) }
+    }
+
+    /// Returns a URL, with the path of a local file or folder as an absolute one if the value comes from a file.
+    pub(super) fn url(&self) -> String {
+        let local = ["sqlite://", "file://"].into_iter().find_map(|kind| Some((kind, self.text.strip_prefix(kind)?)));
+        local.map_or_else(|| self.text.clone(), |(kind, path)| format!("{kind}{}", self.folder.join(path).display()))
     }
 
     /// Returns the error for an invalid value.

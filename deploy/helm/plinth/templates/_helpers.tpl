@@ -74,7 +74,7 @@ capabilities: { drop: [ALL] }
 - name: PLINTH_RENDER_TIMEOUT_SECONDS
   value: {{ $values.renderTimeoutSeconds | int | quote }}
 - name: PLINTH_WORKER_OUTAGE_SECONDS
-  value: {{ $values.workerOutageSeconds | int | quote }}
+  value: {{ include "plinth.workerOutage" .root | quote }}
 - name: PLINTH_FENCE
   value: {{ $values.fence }}
 - name: PLINTH_LOG_FORMAT
@@ -109,10 +109,19 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-Time that a stopped worker has for its jobs: a render, an outage of the store or the database, and five minutes for uploads.
+Time that a stopped worker has for its jobs: a render, an outage of the store or the database, and 15 minutes for uploads, after which an
+upload that is not answered has failed. Values of an earlier version of the chart (helm upgrade --reuse-values) lack the outage.
 */}}
 {{- define "plinth.workerGrace" -}}
-{{- add .Values.renderTimeoutSeconds .Values.workerOutageSeconds 300 -}}
+{{- add .Values.renderTimeoutSeconds (include "plinth.workerOutage" .) 900 -}}
+{{- end }}
+
+{{- define "plinth.workerOutage" -}}
+{{- .Values.workerOutageSeconds | default 600 | int -}}
+{{- end }}
+
+{{- define "plinth.migrationTimeout" -}}
+{{- .Values.migration.timeoutSeconds | default 3600 | int -}}
 {{- end }}
 
 {{/*
@@ -120,11 +129,10 @@ Time that a stopped worker has for its jobs: a render, an outage of the store or
 the migration.
 */}}
 {{- define "plinth.probes" -}}
-{{- $migration := .root.Values.migration -}}
 startupProbe:
   httpGet: { path: /livez, port: {{ .port }} }
   periodSeconds: 5
-  failureThreshold: {{ div (add (ternary 120 $migration.timeoutSeconds $migration.enabled) 4) 5 }}
+  failureThreshold: {{ div (add (ternary 120 (include "plinth.migrationTimeout" .root | int) .root.Values.migration.enabled) 4) 5 }}
 livenessProbe:
   httpGet: { path: /livez, port: {{ .port }} }
   periodSeconds: 10

@@ -211,7 +211,7 @@ async fn oversized_decals_are_rejected(served: Served) {
     assert!(priced.status == 200 && priced.shows("credit"), "{}: {}", priced.status, priced.html);
     let many = Value::Array(vec![decal(image, 1.0); limits::DECALS + 1]).to_string();
     let large = Value::Array(vec![decal(image, 101.0)]).to_string();
-    let huge = Value::Array(vec![decal(&"x".repeat(600 << 10), 1.0)]).to_string();
+    let huge = Value::Array(vec![decal(&"x".repeat(limits::PAGE_FORM_BYTES), 1.0)]).to_string();
     let before = served.client.get("/account").await.data()["paid"].clone();
     for (decals, status, reason) in [
         (&many, 400, "Decals must have 0 to 64 entries, not 65"),

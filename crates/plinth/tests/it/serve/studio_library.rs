@@ -96,14 +96,16 @@ async fn an_upload_needs_the_token_of_its_session(served: Served) {
 async fn models_are_found_edited_archived_and_deleted(served: Served) {
     let mut browser = served.browser(EMAIL).await;
     let (chair, lamp) = (browser.uploaded("chair").await, browser.uploaded("lamp").await);
-    let edit = [("title", " Oak Chair 50%_x "), ("sku", "SKU-17"), ("tags", "Wood, oak,, wood ")];
+    let edit = [("title", " Oak Chair 50%_x Öl "), ("sku", "SKU-17"), ("tags", "Wood, oak,, wood , Ähre")];
     assert_eq!(browser.send(&chair, &edit).await.header("location"), chair);
     let page = browser.get(&chair).await;
-    assert!(page.shows("value=\"Oak Chair 50%_x\"") && page.shows("value=\"wood, oak\""), "{}", page.html);
+    assert!(page.shows("value=\"Oak Chair 50%_x Öl\"") && page.shows("value=\"wood, oak, ähre\""), "{}", page.html);
     for (query, finds) in [
         ("search=oak+chair", true),
         ("search=sku-17", true),
         ("search=WOOD", true),
+        ("search=x+%C3%96l", true),
+        ("search=%C3%84HRE", true),
         ("search=chair.glb", true),
         ("search=50%25_", true),
         ("search=5%25x", false),

@@ -49,7 +49,9 @@ def add_ffmpeg(environment):
 
 
 def configuration(arguments, environment):
-    """The text of the program's configuration file, or nothing if it cannot be read, which the program reports."""
+    """The text of the program's configuration file. None if it can be read only once, such as a pipe. Empty if it cannot be read,
+    which the program reports.
+    """
     named = environment.get("PLINTH_CONFIG")
     for argument, following in zip(arguments, [*arguments[1:], None]):
         if argument == "--":
@@ -58,15 +60,23 @@ def configuration(arguments, environment):
             named = following
         elif argument.startswith("--config="):
             named = argument.partition("=")[2]
+    path = Path(named or "plinth.toml")
     try:
-        return Path(named or "plinth.toml").read_text(encoding="utf-8", errors="replace")
+        if path.exists() and not path.is_file():
+            return None
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
 def names_ffmpeg(arguments, environment):
-    """Whether a variable or the configuration file names an ffmpeg. The flag needs no look, because it overrides both."""
-    return bool(environment.get("PLINTH_FFMPEG") or FFMPEG_KEY.search(configuration(arguments, environment)))
+    """Whether a variable or the configuration file names an ffmpeg, or the file may name one but can be read only once. The flag is
+    not examined, because it overrides both.
+    """
+    if environment.get("PLINTH_FFMPEG"):
+        return True
+    text = configuration(arguments, environment)
+    return text is None or bool(FFMPEG_KEY.search(text))
 
 
 def environment_of(given, arguments):
