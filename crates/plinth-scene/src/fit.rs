@@ -13,7 +13,7 @@ const BLOCK: usize = 64;
 const BOXES: usize = 64;
 /// Maximum number of measured points of moving meshes, summed over all times. It may be exceeded, because a clip is
 /// measured at up to eight times regardless of this limit.
-const MAX_MOVING_POINTS: usize = 16_000_000;
+const MAX_MOVING_POINTS: usize = 4_000_000;
 /// Number of evenly spaced times at which a clip is measured, in addition to its keys.
 const EVEN_TIMES: usize = 32;
 /// Maximum number of keys at which a clip is measured.
