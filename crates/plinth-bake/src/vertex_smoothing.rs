@@ -15,8 +15,8 @@ use crate::types::BakeMesh;
 const MIN_PASSES: usize = 2;
 /// Maximum number of smoothing passes.
 const MAX_PASSES: usize = 16;
-/// Desired product of smoothing passes and rays per vertex, between [`MIN_PASSES`] and [`MAX_PASSES`]. After n passes, a value is the mean of about 5 n vertices on a
-/// regular mesh, so it is the mean of about 1000 rays.
+/// Desired product of smoothing passes and rays per vertex. On a regular mesh, a value is the mean of about 5 n vertices after n
+/// passes, so it is the mean of about 1000 rays.
 const RAY_PASSES: usize = 200;
 /// Maximum product of smoothing passes and vertices, which limits the time, unless it allows fewer than [`MIN_PASSES`].
 const VERTEX_PASSES: usize = 1_200_000;

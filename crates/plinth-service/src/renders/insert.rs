@@ -113,11 +113,15 @@ pub(crate) async fn insert_renders(
 /// Errors: the balance is too low.
 fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
     funding::decide(balance, costs).map_err(|short| {
-        let left = short.left;
-        let message = format!(
-            "the balance does not cover a render of {} credits: {} paid and {} free credits are left",
-            short.credits, left.paid, left.free
-        );
+        let what = match costs {
+            [_one] => format!("a render of {} credits", short.credits),
+            all => {
+                let credits: u64 = all.iter().map(|cost| cost.credits).sum();
+                format!("all {} renders, which cost {credits} credits together, each from one pool", all.len())
+            }
+        };
+        let Balance { paid, free, .. } = balance;
+        let message = format!("the balance does not cover {what}: {paid} paid and {free} free credits are left");
         ServiceError::new(ErrorCode::NoCredits, message)
     })
 }

@@ -61,7 +61,7 @@ impl References {
         } else if let Some(attempt) = render.poster_attempt {
             self.folders.push(attempt_prefix(&render.id, attempt));
         }
-        // As for streams, the next attempt may get the number of an earlier one.
+        // The next attempt of a render that was restored as unfinished may also get the number of an earlier one.
         if !render.status.is_final() {
             self.under_way.push(render_prefix(&render.id));
         }

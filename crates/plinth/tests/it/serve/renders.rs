@@ -108,7 +108,10 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     // The whole batch is rejected if the free pool would have to pay for an item with `strictCredits`.
     served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
-    assert_eq!(post(vec![item(9.0), strict]).await.rejection(), (402, "no_credits"));
+    let rejected = post(vec![item(9.0), strict]).await;
+    assert_eq!(rejected.rejection(), (402, "no_credits"));
+    let message = rejected.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("all 2 renders") && message.contains("93 paid and 1000 free"), "{message}");
     assert_eq!(state().await, (93, 5));
     let body = json!({"renders": "x"});
     assert_eq!(client.post("/renders/batch", body).await.rejection(), (400, "bad_request"));
