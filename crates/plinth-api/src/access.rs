@@ -12,9 +12,12 @@ use plinth_spec::wire::Scope;
 use crate::error::ApiError;
 use crate::state::Api;
 
-static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
-static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
-static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+/// Header with the number of requests that the rate limit allows per minute.
+pub(crate) static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+/// Header with the number of requests that the rate limit still allows.
+pub(crate) static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+/// Header with the number of seconds until the rate limit starts again.
+pub(crate) static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// Middleware that authenticates the bearer token, counts the request toward the rate limit, and counts it as open
 /// until its response is sent. The response headers report how many requests the rate limit still allows.

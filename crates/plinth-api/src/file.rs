@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, parse_range_header};
 use plinth_service::delivery::Delivery;
+use plinth_service::{Service, ServiceError};
 use plinth_spec::ErrorCode;
 
 use crate::error::{ApiError, Result};
@@ -17,39 +18,50 @@ use crate::state::Api;
 /// Media type of files in responses to clients that accept only this type.
 pub(crate) const BYTES: &str = "application/octet-stream";
 
-/// The range of bytes that a `Range` header requests.
+/// The response that the headers of a request select.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wanted {
+enum Selected {
+    PreconditionFailed,
+    NotModified,
     Whole,
     Part(Range<u64>),
-    Nothing,
+    NotSatisfiable,
 }
 
-/// Builds a response that contains a file, or the range of its bytes that the client requests.
+/// Builds the response of [`file_response`] to a request of the API.
 pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) -> Result<Response> {
+    Ok(file_response(&api.service, headers, &delivery).await?)
+}
+
+/// Builds a response that contains a file, or the range of its bytes that the client requests. `headers` are those of
+/// the request; their preconditions are evaluated as RFC 9110, section 13.2.2, says. For a range outside of the file,
+/// builds the response with the status 416.
+/// Errors: `precondition_failed` if `If-Match` does not list the file, and the errors of
+/// [`Service::open_delivery`].
+pub async fn file_response(
+    service: &Service,
+    headers: &HeaderMap,
+    delivery: &Delivery,
+) -> std::result::Result<Response, ServiceError> {
     let size = delivery.blob.size;
     let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
-    let etag_bytes = etag.as_ref().map(String::as_bytes);
-    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
-    let mut response = if etag.as_deref().is_some_and(|tag| known.into_iter().any(|tags| lists(tags, tag))) {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        let is_same = headers.get(header::IF_RANGE).is_none_or(|tag| Some(tag.as_bytes()) == etag_bytes);
-        let range = headers.get(header::RANGE).filter(|_range| is_same).and_then(|range| range.to_str().ok());
-        match range.map_or(Wanted::Whole, |range| wanted(range, size)) {
-            Wanted::Nothing => return Ok(not_satisfiable(size)),
-            Wanted::Whole => {
-                let content = api.service.open_delivery(&delivery, None).await?;
-                sized(StatusCode::OK, size, Body::from_stream(content))
-            }
-            Wanted::Part(part) => {
-                let content = api.service.open_delivery(&delivery, Some(part.clone())).await?;
-                let content_range = format!("bytes {}-{}/{size}", part.start, part.end - 1);
-                let mut response =
-                    sized(StatusCode::PARTIAL_CONTENT, part.end - part.start, Body::from_stream(content));
-                set(&mut response, header::CONTENT_RANGE, &content_range);
-                response
-            }
+    let mut response = match selected(headers, etag.as_deref(), size) {
+        Selected::PreconditionFailed => {
+            let message = "the file is not the one that 'If-Match' names; download it again without this header";
+            return Err(ServiceError::new(ErrorCode::PreconditionFailed, message));
+        }
+        Selected::NotSatisfiable => return Ok(not_satisfiable(size)),
+        Selected::NotModified => StatusCode::NOT_MODIFIED.into_response(),
+        Selected::Whole => {
+            let content = service.open_delivery(delivery, None).await?;
+            sized(StatusCode::OK, size, Body::from_stream(content))
+        }
+        Selected::Part(part) => {
+            let content = service.open_delivery(delivery, Some(part.clone())).await?;
+            let content_range = format!("bytes {}-{}/{size}", part.start, part.end - 1);
+            let mut response = sized(StatusCode::PARTIAL_CONTENT, part.end - part.start, Body::from_stream(content));
+            set(&mut response, header::CONTENT_RANGE, &content_range);
+            response
         }
     };
     set_media_type(&mut response, headers, &delivery.content_type);
@@ -87,7 +99,7 @@ pub(crate) fn guard(response: &mut Response) {
     set(response, header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
 }
 
-pub(crate) fn set(response: &mut Response, name: header::HeaderName, value: &str) {
+pub(crate) fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
     }
@@ -106,30 +118,52 @@ fn not_satisfiable(size: u64) -> Response {
     response
 }
 
-fn lists(header: &str, etag: &str) -> bool {
-    header.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag)
+/// Evaluates the preconditions of a request, then its range, in the order of RFC 9110, section 13.2.2. Responses have no
+/// `Last-Modified`, so `If-Unmodified-Since` and `If-Modified-Since` are ignored (sections 13.1.3 and 13.1.4), and a date
+/// in `If-Range` matches no file.
+fn selected(headers: &HeaderMap, etag: Option<&str>, size: u64) -> Selected {
+    if names_file(headers, header::IF_MATCH, |tag| Some(tag) == etag) == Some(false) {
+        return Selected::PreconditionFailed;
+    }
+    // Only this header may also list weak tags (section 13.1.2).
+    let is_known = |tag: &str| Some(tag.strip_prefix("W/").unwrap_or(tag)) == etag;
+    if names_file(headers, header::IF_NONE_MATCH, is_known) == Some(true) {
+        return Selected::NotModified;
+    }
+    let is_same = headers.get(header::IF_RANGE).is_none_or(|tag| Some(tag.as_bytes()) == etag.map(str::as_bytes));
+    let range = headers.get(header::RANGE).filter(|_range| is_same).and_then(|range| range.to_str().ok());
+    range.map_or(Selected::Whole, |range| wanted(range, size))
+}
+
+/// Returns whether the headers with this name contain `*` or a tag for which `is_same` is true, or `None` if the request
+/// has no such header.
+fn names_file(headers: &HeaderMap, name: HeaderName, is_same: impl Fn(&str) -> bool) -> Option<bool> {
+    let mut values = headers.get_all(name).iter().peekable();
+    values.peek()?;
+    let mut tags = values.filter_map(|value| value.to_str().ok()).flat_map(|tags| tags.split(',')).map(str::trim);
+    Some(tags.any(|tag| tag == "*" || is_same(tag)))
 }
 
 /// Parses a `Range` header. The whole file is sent if the header is malformed (RFC 9110, sections 14.1.2 and 14.2) or
 /// requests several ranges.
-fn wanted(range: &str, size: u64) -> Wanted {
-    let Some((unit, ranges)) = range.split_once('=') else { return Wanted::Whole };
+fn wanted(range: &str, size: u64) -> Selected {
+    let Some((unit, ranges)) = range.split_once('=') else { return Selected::Whole };
     if !unit.eq_ignore_ascii_case("bytes") {
-        return Wanted::Whole;
+        return Selected::Whole;
     }
     if ranges == "-0" {
-        return Wanted::Nothing;
+        return Selected::NotSatisfiable;
     }
-    let Ok(parsed) = parse_range_header(&format!("bytes={ranges}")) else { return Wanted::Whole };
-    let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Wanted::Whole };
+    let Ok(parsed) = parse_range_header(&format!("bytes={ranges}")) else { return Selected::Whole };
+    let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Selected::Whole };
     let (start, end) = match (*start, *end) {
-        (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Wanted::Whole,
+        (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Selected::Whole,
         (StartPosition::Index(start), EndPosition::Index(last)) => (start, last.saturating_add(1).min(size)),
         (StartPosition::Index(start), EndPosition::LastByte) => (start, size),
         // A suffix that is longer than the file selects the whole file.
         (StartPosition::FromLast(count), _) => (size.saturating_sub(count), size),
     };
-    if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }
+    if start < end { Selected::Part(start..end) } else { Selected::NotSatisfiable }
 }
 
 #[cfg(test)]
@@ -139,24 +173,69 @@ mod tests {
     #[test]
     fn ranges_are_parsed_per_rfc_9110() {
         let cases = [
-            ("bytes=0-3", Wanted::Part(0..4)),
-            ("bytes=9-9", Wanted::Part(9..10)),
-            ("bytes=4-", Wanted::Part(4..10)),
-            ("bytes=-3", Wanted::Part(7..10)),
-            ("bytes=-10", Wanted::Part(0..10)),
-            ("bytes=-500", Wanted::Part(0..10)),
-            ("bytes=5-100", Wanted::Part(5..10)),
-            ("bytes=10-", Wanted::Nothing),
-            ("bytes=10-12", Wanted::Nothing),
-            ("bytes=-0", Wanted::Nothing),
-            ("Bytes=0-3", Wanted::Part(0..4)),
-            ("bytes=0-1,3-4", Wanted::Whole),
-            ("bytes=3-1", Wanted::Whole),
-            ("pages=0-1", Wanted::Whole),
-            ("nonsense", Wanted::Whole),
+            ("bytes=0-3", Selected::Part(0..4)),
+            ("bytes=9-9", Selected::Part(9..10)),
+            ("bytes=4-", Selected::Part(4..10)),
+            ("bytes=-3", Selected::Part(7..10)),
+            ("bytes=-10", Selected::Part(0..10)),
+            ("bytes=-500", Selected::Part(0..10)),
+            ("bytes=5-100", Selected::Part(5..10)),
+            ("bytes=10-", Selected::NotSatisfiable),
+            ("bytes=10-12", Selected::NotSatisfiable),
+            ("bytes=-0", Selected::NotSatisfiable),
+            ("Bytes=0-3", Selected::Part(0..4)),
+            ("bytes=0-1,3-4", Selected::Whole),
+            ("bytes=3-1", Selected::Whole),
+            ("pages=0-1", Selected::Whole),
+            ("nonsense", Selected::Whole),
         ];
         for (range, expected) in cases {
             assert_eq!(wanted(range, 10), expected, "{range}");
+        }
+    }
+
+    /// The file has the tag "a" and 10 bytes.
+    #[test]
+    fn preconditions_are_evaluated_in_the_order_of_rfc_9110() {
+        let range = || (header::RANGE, "bytes=0-3");
+        let part = Selected::Part(0..4);
+        for (sent, expected) in [
+            (vec![(header::IF_MATCH, "\"a\"")], Selected::Whole),
+            (vec![(header::IF_MATCH, "\"b\", \"a\"")], Selected::Whole),
+            (vec![(header::IF_MATCH, "\"b\""), (header::IF_MATCH, "\"a\"")], Selected::Whole),
+            (vec![(header::IF_MATCH, "*")], Selected::Whole),
+            (vec![(header::IF_MATCH, "\"b\"")], Selected::PreconditionFailed),
+            (vec![(header::IF_MATCH, "W/\"a\"")], Selected::PreconditionFailed),
+            (vec![(header::IF_MATCH, "")], Selected::PreconditionFailed),
+            (vec![(header::IF_MATCH, "\"b\""), (header::IF_NONE_MATCH, "\"a\"")], Selected::PreconditionFailed),
+            (vec![(header::IF_MATCH, "\"b\""), range()], Selected::PreconditionFailed),
+            (vec![(header::IF_MATCH, "\"a\""), (header::IF_NONE_MATCH, "\"a\"")], Selected::NotModified),
+            (vec![(header::IF_MATCH, "\"a\""), range()], part.clone()),
+            (vec![(header::IF_NONE_MATCH, "W/\"a\""), range()], Selected::NotModified),
+            (vec![(header::IF_NONE_MATCH, "\"b\""), range()], part.clone()),
+            (vec![(header::IF_RANGE, "\"a\""), range()], part.clone()),
+            (vec![(header::IF_RANGE, "W/\"a\""), range()], Selected::Whole),
+            (vec![(header::IF_RANGE, "Sat, 29 Oct 1994 19:43:31 GMT"), range()], Selected::Whole),
+            (vec![(header::IF_UNMODIFIED_SINCE, "Sat, 29 Oct 1994 19:43:31 GMT"), range()], part),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in sent {
+                headers.append(name, HeaderValue::from_static(value));
+            }
+            assert_eq!(selected(&headers, Some("\"a\""), 10), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_tag_matches_only_the_asterisk() {
+        for (name, value, expected) in [
+            (header::IF_MATCH, "*", Selected::Whole),
+            (header::IF_MATCH, "\"a\"", Selected::PreconditionFailed),
+            (header::IF_NONE_MATCH, "*", Selected::NotModified),
+            (header::IF_NONE_MATCH, "\"a\"", Selected::Whole),
+        ] {
+            let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
+            assert_eq!(selected(&headers, None, 10), expected, "{headers:?}");
         }
     }
 }

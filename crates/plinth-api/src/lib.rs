@@ -10,6 +10,7 @@ mod local_link;
 mod open_body;
 mod openapi;
 mod operation_errors;
+mod response_headers;
 mod router;
 mod serve;
 mod state;
@@ -18,6 +19,7 @@ mod v1;
 mod write_timeout;
 
 pub use client::TrustedProxy;
+pub use file::file_response;
 pub use openapi::document;
 pub use router::router;
 pub use serve::{ServeOptions, serve};

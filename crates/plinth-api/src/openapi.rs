@@ -14,10 +14,11 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::file::BYTES;
 use crate::operation_errors::{operation_errors, other_statuses};
+use crate::response_headers::{describe_headers, headers};
 use crate::v1;
 
 /// Media type of all bodies except files.
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// Returns the OpenAPI 3.1 document.
 pub fn document() -> Value {
@@ -43,21 +44,18 @@ pub fn document() -> Value {
 }
 
 fn described() -> OpenApi {
-    let (_router, mut guarded) = v1::guarded().split_for_parts();
-    for (path, item) in &mut guarded.paths.paths {
-        let operations =
-            [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().filter_map(Option::as_mut);
-        for operation in operations {
-            describe_errors(path, operation);
-            describe_limits(operation);
-            describe_body(operation);
-            describe_parts(operation);
-            describe_media_types(operation);
-            operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
-        }
-    }
+    let (_router, mut endpoints) = v1::guarded().split_for_parts();
+    for_each_operation(&mut endpoints, |path, operation| {
+        describe_errors(path, operation);
+        describe_limits(operation);
+        describe_body(operation);
+        describe_parts(operation);
+        describe_media_types(operation);
+        operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
+    });
     let (_router, open) = v1::open().split_for_parts();
-    guarded.merge(open);
+    endpoints.merge(open);
+    for_each_operation(&mut endpoints, |_path, operation| describe_headers(operation));
     let info = InfoBuilder::new()
         .title("Plinth")
         .version("1.0.0")
@@ -70,9 +68,20 @@ fn described() -> OpenApi {
     ErrorBody::schemas(&mut schemas);
     schemas.push((ErrorBody::name().into_owned(), ErrorBody::schema()));
     components.schemas.extend(schemas);
+    components.headers.extend(headers());
     let mut document = base.components(Some(components)).build();
-    document.merge(guarded);
+    document.merge(endpoints);
     document
+}
+
+fn for_each_operation(document: &mut OpenApi, mut describe: impl FnMut(&str, &mut Operation)) {
+    for (path, item) in &mut document.paths.paths {
+        let operations =
+            [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().filter_map(Option::as_mut);
+        for operation in operations {
+            describe(path, operation);
+        }
+    }
 }
 
 /// Adds bounds and defaults from [`plinth_spec::limits`] to parameters. The attributes of the handlers cannot contain them, because

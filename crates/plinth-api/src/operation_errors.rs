@@ -36,6 +36,9 @@ const CREATE: &[E] =
 /// Error codes of operations that store an asset.
 const ASSET: &[E] = &[E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached];
 
+/// Error codes of operations that return a stored file.
+const FILE: &[E] = &[E::NotFound, E::PreconditionFailed, E::RangeNotSatisfiable];
+
 /// Error codes of operations that need a frame of a model.
 const PREVIEW: &[E] = &[E::BadRequest, E::NotFound, E::InvalidSettings, E::InvalidLength];
 
@@ -49,7 +52,7 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("check_hash", &[&[E::BadRequest, E::Sha256Required]]),
     ("list_models", &[&[E::BadRequest]]),
     ("update_model", &[&[E::BadRequest]]),
-    ("get_model_file", &[&[E::FileNotFound, E::RangeNotSatisfiable]]),
+    ("get_model_file", &[FILE, &[E::FileNotFound]]),
     ("get_model_file_url", &[&[E::BadRequest, E::FileNotFound]]),
     ("list_renders", &[&[E::BadRequest]]),
     ("create_render", &[CREATE]),
@@ -57,12 +60,12 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("delete_render", &[&[E::RenderInFlight]]),
     ("dismiss_render", &[&[E::BadRequest]]),
     ("cancel_render", &[&[E::RenderStarted]]),
-    ("get_video", &[&[E::BadRequest, E::VideoNotFound, E::RangeNotSatisfiable]]),
-    ("get_poster", &[&[E::BadRequest, E::PosterNotFound, E::RangeNotSatisfiable]]),
-    ("get_thumb", &[&[E::ThumbNotFound, E::RangeNotSatisfiable]]),
-    ("get_dataset", &[&[E::DatasetNotFound, E::RangeNotSatisfiable]]),
+    ("get_video", &[FILE, &[E::BadRequest, E::VideoNotFound]]),
+    ("get_poster", &[FILE, &[E::BadRequest, E::PosterNotFound]]),
+    ("get_thumb", &[FILE, &[E::ThumbNotFound]]),
+    ("get_dataset", &[FILE, &[E::DatasetNotFound]]),
     ("get_bundle", &[&[E::VideoNotFound]]),
-    ("get_hls_file", &[&[E::NotFound, E::RangeNotSatisfiable]]),
+    ("get_hls_file", &[FILE]),
     ("get_download_url", &[&[E::BadRequest, E::AssetNotFound]]),
     ("list_overlays", &[&[E::BadRequest]]),
     ("create_overlay", &[ASSET]),

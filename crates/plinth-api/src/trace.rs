@@ -13,7 +13,8 @@ use tracing::{Instrument as _, Span, field};
 
 /// Header with the W3C trace context of the client.
 const TRACE_PARENT: &str = "traceparent";
-static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Header with the identifier of the request.
+pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Status that is logged for a request whose client disconnected before the response (nginx uses the same code).
 const CLIENT_GONE: u16 = 499;

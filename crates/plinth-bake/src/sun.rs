@@ -18,6 +18,10 @@ pub struct Sun {
 
 /// Maximum angular radius of a sun, in radians.
 const MAX_ANGULAR_RADIUS: f32 = 0.05;
+/// Angular radius of the surroundings of a sun, in radians.
+const SURROUNDINGS_RADIUS: f32 = 3.0 * MAX_ANGULAR_RADIUS;
+/// A little less than the cosine of [`SURROUNDINGS_RADIUS`]. Texels with a smaller cosine need no inverse cosine.
+const MIN_SURROUNDINGS_COSINE: f32 = 0.98;
 /// Minimum fraction of the panorama's total light that a sun must have.
 const MIN_SHARE: f32 = 0.1;
 /// Minimum brightness of the texels that belong to the sun, relative to the brightest texel.
@@ -65,25 +69,26 @@ impl SunTexels {
         let mut total = 0.0;
         let (mut ring, mut ring_count) = (Vec3::ZERO, 0.0);
         let mut texels = Vec::new();
-        let mut is_wide = false;
         let directions = map.directions();
         for (row, y) in map.pixels.chunks(map.width as usize).zip(0..) {
             let texel_area = solid_angle(y);
             for ((pixel, direction), x) in row.iter().zip(directions.of_row(y)).zip(0..) {
                 total += brightness(pixel) * texel_area;
-                let angle = || direction.dot(center).clamp(-1.0, 1.0).acos();
+                let cosine = direction.dot(center).clamp(-1.0, 1.0);
                 if brightness(pixel) >= min_brightness {
-                    is_wide |= angle() > MAX_ANGULAR_RADIUS;
+                    // If there are other bright texels farther away, the brightest texel belongs to one of several
+                    // lamps or to a large lamp, not to a sun.
+                    if cosine.acos() > MAX_ANGULAR_RADIUS {
+                        return None;
+                    }
                     texels.push(y * map.width + x);
-                } else if direction.dot(center) > 0.0 && angle() < 3.0 * MAX_ANGULAR_RADIUS {
+                } else if cosine > MIN_SURROUNDINGS_COSINE && cosine.acos() < SURROUNDINGS_RADIUS {
                     ring += Vec3::from(*pixel);
                     ring_count += 1.0;
                 }
             }
         }
-        // If there are other bright texels farther away, the brightest texel belongs to one of several lamps or to a large
-        // lamp, not to a sun.
-        if is_wide || ring_count == 0.0 {
+        if ring_count == 0.0 {
             return None;
         }
         let surrounding_mean = ring / ring_count;
@@ -131,6 +136,11 @@ mod tests {
         assert!(sun.to_light.dot(map.direction(70, 40)) > 0.999);
         let (before, after) = (energy(&map), energy(&without_sun) + sun.irradiance.x);
         assert!((before - after).abs() < 1e-3 * before, "{before} {after}");
+    }
+
+    #[test]
+    fn no_texel_of_the_surroundings_is_left_out() {
+        assert!(MIN_SURROUNDINGS_COSINE < SURROUNDINGS_RADIUS.cos());
     }
 
     #[test]

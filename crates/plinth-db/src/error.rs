@@ -33,6 +33,19 @@ pub enum DbError {
     /// A schema migration failed.
     #[error("the database schema could not be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The lock file for the migrations of a SQLite database cannot be opened or locked.
+    #[error("{} cannot be locked", file.display())]
+    MigrationLock {
+        file: PathBuf,
+        /// Error of the file system.
+        source: std::io::Error,
+    },
+    /// Another process holds the lock for the migrations of a SQLite database for too long.
+    #[error(
+        "another process, which holds the lock {}, still creates or migrates the database; try again when it is done",
+        file.display()
+    )]
+    MigrationRuns { file: PathBuf },
     /// A newer version of the program has changed the tables, and this version cannot use the new tables.
     #[error(
         "the tables need a program that knows version {needed} of them; this one knows {known}: install a newer one"

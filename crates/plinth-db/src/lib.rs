@@ -10,6 +10,7 @@ mod conn;
 mod error;
 mod listen;
 mod migrate;
+mod migration_lock;
 mod pool;
 #[cfg(test)]
 mod query_plan;

@@ -58,6 +58,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (440, "done_renders", include_str!("../migrations/0440_done_renders.sql")),
     (441, "open_previews", include_str!("../migrations/0441_open_previews.sql")),
     (450, "stored_models", include_str!("../migrations/0450_stored_models.sql")),
+    (460, "staged_links", include_str!("../migrations/0460_staged_links.sql")),
 ];
 
 /// PostgreSQL's text of those migrations that declare triggers, because the syntax differs from SQLite's.

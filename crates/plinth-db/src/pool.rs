@@ -17,6 +17,7 @@ use crate::checkpoint::{Checkpoints, LOG_PAGES};
 use crate::conn::{Conn, Inner, system_ms};
 use crate::error::DbError;
 use crate::migrate::{check_is_supported, migrator};
+use crate::migration_lock;
 use crate::sql::{Sql, params};
 use crate::system::create_sqlite_file;
 
@@ -120,8 +121,10 @@ enum Pools {
 }
 
 impl Db {
-    /// Opens `sqlite://FILE` or `postgres://…` and runs schema migrations if `options.may_change` is set.
-    /// Errors: the URL is malformed, the database cannot be reached, or the database has the schema of a newer version.
+    /// Opens `sqlite://FILE` or `postgres://…` and runs schema migrations if `options.may_change` is set. Waits while another process
+    /// runs migrations.
+    /// Errors: the URL is malformed, the database cannot be reached, the database has the schema of a newer version, or another
+    /// process runs migrations of a SQLite database for too long.
     pub async fn open(address: &str, options: DbOptions) -> Result<Self> {
         let pools = if let Some(path) = address.strip_prefix("sqlite://") {
             open_sqlite(Path::new(path), options).await?
@@ -262,14 +265,17 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
     {
         return Err(DbError::Create { file: path.to_owned(), source });
     }
+    let _lock =
+        if options.may_change { Some(migration_lock::acquire(path, migration_lock::WAIT_LIMIT).await?) } else { None };
     let connect = SqliteConnectOptions::new()
         .filename(PathBuf::from(path))
         .create_if_missing(options.may_change)
-        .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
         .busy_timeout(WAIT_TIMEOUT)
         .foreign_keys(true);
+    // The mode is stored in the file. Without the lock, a switch to this mode would disturb a process that has the lock.
+    let connect = if options.may_change { connect.journal_mode(SqliteJournalMode::Wal) } else { connect };
     let pool = |connections| {
         // A connection to a file cannot fail while it is idle, so it is not tested.
         let pool = SqlitePoolOptions::new().test_before_acquire(false);

@@ -41,6 +41,15 @@ pub struct Request {
     pub request: String,
 }
 
+/// The reason why a preview could not be drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The model, the settings or an asset is the cause. The message is for the user.
+    OfRequest(String),
+    /// The service is the cause. The worker has logged the details, which users must not read.
+    Internal,
+}
+
 /// State of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -49,7 +58,7 @@ pub enum State {
     /// A worker is drawing the request.
     Drawing,
     /// The picture, or the reason why it could not be drawn.
-    Drawn(std::result::Result<Vec<u8>, String>),
+    Drawn(std::result::Result<Vec<u8>, Problem>),
     /// The page withdrew the request, or sent a newer request for the model.
     Replaced,
 }
@@ -61,8 +70,10 @@ names! {
         Waiting = "waiting",
         /// A worker is drawing the request.
         Drawing = "drawing",
-        /// The request has its picture, or the reason why there is none.
+        /// The request has its picture, or the message that says why it cannot be drawn.
         Drawn = "drawn",
+        /// The service could not draw the request, although the request is valid.
+        Failed = "failed",
         /// The page has no request.
         Idle = "idle",
     }
@@ -150,9 +161,10 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
         Status::Drawing if row.maybe_int("lease_until")?.is_none_or(|until| until <= now) => State::Waiting,
         Status::Drawing => State::Drawing,
         Status::Drawn => match row.maybe_text("problem")? {
-            Some(problem) => State::Drawn(Err(problem)),
+            Some(message) => State::Drawn(Err(Problem::OfRequest(message))),
             None => State::Drawn(Ok(row.maybe_bytes("picture")?.unwrap_or_default())),
         },
+        Status::Failed => State::Drawn(Err(Problem::Internal)),
         Status::Idle => State::Replaced,
     })
 }
@@ -301,14 +313,15 @@ pub async fn finish(
     tx: &mut Tx,
     key: &RequestKey,
     lease: Lease<'_>,
-    drawn: std::result::Result<Arc<[u8]>, &str>,
+    drawn: &std::result::Result<Arc<[u8]>, Problem>,
 ) -> Result<bool> {
     let sql = while_held!("status = $7, request = '', lease_until = $8, picture = $9, problem = $10");
-    let (picture, problem) = match drawn {
-        Ok(picture) => (Some(picture), None),
-        Err(problem) => (None, Some(problem)),
+    let (status, picture, message) = match drawn {
+        Ok(picture) => (Status::Drawn, Some(Arc::clone(picture)), None),
+        Err(Problem::OfRequest(message)) => (Status::Drawn, None, Some(message.as_str())),
+        Err(Problem::Internal) => (Status::Failed, None, None),
     };
-    let values = held_params!(key, lease.token, Status::Drawn.as_str(), lease.until, picture, problem);
+    let values = held_params!(key, lease.token, status.as_str(), lease.until, picture, message);
     let is_stored = tx.execute(sql, &values).await? == 1;
     if is_stored {
         listen::notify_picture(tx, &key.request_id).await?;
@@ -343,9 +356,9 @@ pub async fn end_withdrawn(tx: &mut Tx, key: &RequestKey, token: &str, now: i64)
 /// longer reserved for this worker, and all workers are notified of them.
 pub async fn unload(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
     let sql = "UPDATE page_previews SET lease_token = NULL, lease_until = NULL \
-               WHERE model_id = $1 AND lease_token = $2 AND status IN ($3, $4)";
-    let values = params![model, token, Status::Waiting.as_str(), Status::Drawn.as_str()];
-    if tx.execute(sql, values).await? > 0 {
+               WHERE model_id = $1 AND lease_token = $2 AND status IN ($3, $4, $5)";
+    let [waiting, drawn, failed] = [Status::Waiting, Status::Drawn, Status::Failed].map(Status::as_str);
+    if tx.execute(sql, params![model, token, waiting, drawn, failed]).await? > 0 {
         listen::notify_preview(tx, None).await?;
     }
     let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = $3";
@@ -404,7 +417,7 @@ mod tests {
                     insert(tx, &first, 10).await?;
                     claim(tx, lease, times, None).await?;
                     assert_eq!(requests(tx).await?, [("drawing".to_owned(), "{}".to_owned())]);
-                    finish(tx, &first.key, lease, Err("no")).await?;
+                    finish(tx, &first.key, lease, &Err(Problem::OfRequest("no".to_owned()))).await?;
                     assert_eq!(requests(tx).await?, [row("drawn")]);
                     close(tx, &first.key).await?;
                     insert(tx, &second, 11).await?;

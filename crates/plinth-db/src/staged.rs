@@ -11,19 +11,50 @@ use crate::{Conn, Result, Tx};
 /// Stored instead of the size if a file was rejected because it is too large.
 const TOO_LARGE: i64 = limits::MODEL_FILE_BYTES.cast_signed() + 1;
 
-/// Inserts a staged upload.
-pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: &WorkspaceId, now: i64) -> Result<()> {
-    insert!(tx, "staged_uploads", id: id, ticket_sha256: ticket_sha256, workspace_id: workspace, created_at: now)
+/// The SQL condition for uploads that are not finalized and whose link expires after the time `$since`. If a program of an older
+/// version created the upload, the time is unknown, so the upload is open until it is deleted.
+macro_rules! is_open {
+    ($since:literal) => {
+        concat!("finalized_at IS NULL AND (link_expires_at IS NULL OR link_expires_at > ", $since, ")")
+    };
 }
 
-/// Counts the staged uploads that were created after `since` and are not finalized, in all workspaces of the account
+const COUNT_OPEN: &str = concat!(
+    "SELECT count(*) AS n FROM staged_uploads WHERE ",
+    is_open!("$2"),
+    " AND ",
+    of_owner!(" AND theirs.deleted_at IS NULL")
+);
+
+const OPEN_BYTES: &str = concat!(
+    "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS n FROM staged_uploads WHERE ",
+    is_open!("$2"),
+    " AND ($3 IS NULL OR id <> $3) AND size <> $4 AND ",
+    of_owner!(" AND theirs.deleted_at IS NULL")
+);
+
+/// A staged upload whose file has not been uploaded yet.
+#[derive(Clone, Copy, Debug)]
+pub struct NewStagedUpload<'a> {
+    pub id: &'a StagedId,
+    /// Hash of the ticket that finalizes the upload.
+    pub ticket_sha256: &'a str,
+    pub workspace_id: &'a WorkspaceId,
+    pub created_at: i64,
+    /// Time at which the link stops accepting files.
+    pub link_expires_at: i64,
+}
+
+/// Inserts a staged upload.
+pub async fn insert(tx: &mut Tx, upload: NewStagedUpload<'_>) -> Result<()> {
+    insert!(tx, "staged_uploads", id: upload.id, ticket_sha256: upload.ticket_sha256, workspace_id: upload.workspace_id,
+        created_at: upload.created_at, link_expires_at: upload.link_expires_at)
+}
+
+/// Counts the staged uploads whose link expires after `since` and that are not finalized, in all workspaces of the account
 /// that owns `workspace`.
 pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
-    let sql = concat!(
-        "SELECT count(*) AS n FROM staged_uploads WHERE created_at > $2 AND finalized_at IS NULL AND ",
-        of_owner!(" AND theirs.deleted_at IS NULL")
-    );
-    conn.fetch_one(sql, params![workspace, since]).await?.count("n")
+    conn.fetch_one(COUNT_OPEN, params![workspace, since]).await?.count("n")
 }
 
 /// Returns the total size of the files of the uploads that [`count_open`] counts. Leaves out the upload `except`, and
@@ -34,12 +65,7 @@ pub async fn open_bytes(
     since: i64,
     except: Option<&StagedId>,
 ) -> Result<u64> {
-    let sql = concat!(
-        "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS n FROM staged_uploads \
-         WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND size <> $4 AND ",
-        of_owner!(" AND theirs.deleted_at IS NULL")
-    );
-    conn.fetch_one(sql, params![workspace, since, except, TOO_LARGE]).await?.count("n")
+    conn.fetch_one(OPEN_BYTES, params![workspace, since, except, TOO_LARGE]).await?.count("n")
 }
 
 /// Sets the size of an upload's file.
@@ -51,11 +77,14 @@ pub async fn set_size(tx: &mut Tx, id: &StagedId, size: u64) -> Result<()> {
 /// For each account, adds up the sizes of the same uploads as [`open_bytes`], in the order of their creation. Lists the
 /// uploads that would make the sum exceed `most` bytes.
 pub async fn list_beyond(conn: &mut Conn, since: i64, most: u64) -> Result<Vec<StagedId>> {
-    let sql = "SELECT id, owner_id, size FROM (SELECT s.id, s.size, s.created_at, w.owner_id, \
-               CAST(sum(s.size) OVER (PARTITION BY w.owner_id) AS BIGINT) AS total \
-               FROM staged_uploads s JOIN workspaces w ON w.id = s.workspace_id \
-               WHERE s.created_at > $1 AND s.finalized_at IS NULL AND s.size > 0 AND s.size <> $2 \
-               AND w.deleted_at IS NULL) counted WHERE total > $3 ORDER BY owner_id, created_at, id";
+    let sql = concat!(
+        "SELECT id, owner_id, size FROM (SELECT s.id, s.size, s.created_at, w.owner_id, \
+         CAST(sum(s.size) OVER (PARTITION BY w.owner_id) AS BIGINT) AS total \
+         FROM staged_uploads s JOIN workspaces w ON w.id = s.workspace_id WHERE ",
+        is_open!("$1"),
+        " AND s.size > 0 AND s.size <> $2 AND w.deleted_at IS NULL) counted \
+         WHERE total > $3 ORDER BY owner_id, created_at, id"
+    );
     let (mut owner, mut used, mut beyond) = (String::new(), 0, Vec::new());
     for row in conn.fetch_all(sql, params![since, TOO_LARGE, most.cast_signed()]).await? {
         let (of, size) = (row.text("owner_id")?, row.count("size")?);
@@ -133,4 +162,65 @@ pub async fn delete_before(tx: &mut Tx, before: i64, limit: u32) -> Result<Vec<S
     };
     let rows = tx.fetch_all(sql, params![before, i64::from(limit)]).await?;
     rows.iter().map(|row| row.parsed("id", StagedId::parse)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::query_plan::plans_on;
+    use crate::{Db, DbError, DbOptions};
+
+    const ACCOUNT: &str =
+        "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) VALUES ('a', 'a', FALSE, 0, 0, 0)";
+    const WORKSPACE: &str = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at) \
+                             VALUES ('wwwwwwwwwwww', 'w', 'a', TRUE, 0)";
+    /// Inserts uploads as programs do that do not know when links expire. The file of `s1` is scheduled for deletion.
+    const UPLOADS: &str = "INSERT INTO staged_uploads (id, ticket_sha256, workspace_id, created_at) \
+                           VALUES ('s1', '1', 'wwwwwwwwwwww', 1000), ('s2', '2', 'wwwwwwwwwwww', 2000)";
+    const SCHEDULE: &str = "INSERT INTO garbage (prefix, due_at) VALUES ('staged/s1.glb', 172809000)";
+
+    async fn execute<const N: usize>(db: &Db, statements: [&'static str; N]) {
+        let executed = db.write(move |tx| {
+            Box::pin(async move {
+                for sql in statements {
+                    tx.execute(sql, params![]).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        });
+        executed.await.unwrap();
+    }
+
+    async fn count(db: &Db, since: i64) -> u64 {
+        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        count_open(&mut db.read().await.unwrap(), &workspace, since).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_migration_finds_out_when_the_links_of_old_uploads_expire() {
+        let migration = include_str!("../migrations/0460_staged_links.sql");
+        let update = migration.split(';').find(|statement| statement.trim_start().starts_with("UPDATE ")).unwrap();
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            execute(&db, [ACCOUNT, WORKSPACE, UPLOADS, SCHEDULE]).await;
+            assert_eq!(count(&db, i64::MAX).await, 2, "without a time, uploads are open until they are deleted");
+            execute(&db, [update]).await;
+            let counts = [count(&db, 1_999).await, count(&db, 2_000).await, count(&db, 8_999).await];
+            assert_eq!(counts, [2, 1, 1]);
+            assert_eq!(count(&db, 9_000).await, 0);
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn open_uploads_of_an_account_are_found_by_an_index() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let statements = [COUNT_OPEN.into(), OPEN_BYTES.into()];
+            let parameters: [&[Param]; 2] = [params!["w", 9_i64], params!["w", 9_i64, None::<&str>, TOO_LARGE]];
+            for plan in plans_on(&database, statements, parameters).await {
+                assert!(plan.contains("staged_uploads_open"), "{plan}");
+            }
+        }
+    }
 }

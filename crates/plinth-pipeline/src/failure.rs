@@ -9,6 +9,8 @@ use plinth_render::{GpuError, RenderError};
 use plinth_scene::SceneError;
 use plinth_spec::FailureCode;
 
+use crate::environment::EnvironmentError;
+
 /// Error of a job.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
@@ -18,6 +20,9 @@ pub enum JobError {
     /// The scene cannot be built.
     #[error(transparent)]
     Scene(#[from] SceneError),
+    /// The environment cannot be read.
+    #[error("the environment cannot be read")]
+    Environment(#[from] EnvironmentError),
     /// No graphics device is available.
     #[error(transparent)]
     Gpu(#[from] GpuError),
@@ -63,12 +68,34 @@ pub fn failure_code(error: &JobError) -> FailureCode {
         }
         JobError::Scene(SceneError::NoSuchAsset { .. }) => FailureCode::OverlayMissing,
         JobError::Scene(SceneError::Asset { .. }) => FailureCode::OverlayDownloadFailed,
-        JobError::Scene(SceneError::Environment { .. }) => FailureCode::EnvDownloadFailed,
+        JobError::Scene(SceneError::Environment { .. }) | JobError::Environment(_) => FailureCode::EnvDownloadFailed,
         JobError::Gpu(_) | JobError::Render(RenderError::DeviceLost { .. } | RenderError::DeviceHung { .. }) => {
             FailureCode::DisplayLost
         }
         JobError::Render(_) | JobError::Cancelled | JobError::Crashed => FailureCode::RendererCrash,
         JobError::Media(_) => FailureCode::EncodeFailed,
+    }
+}
+
+/// Returns whether the model, the settings or an asset caused an error. Otherwise the cause is the machine or a bug in this
+/// program.
+pub(crate) const fn is_of_request(error: &JobError) -> bool {
+    match error {
+        JobError::Model(_)
+        | JobError::Scene(_)
+        | JobError::Environment(EnvironmentError::Content { .. })
+        | JobError::Render(
+            RenderError::OutOfMemory { .. }
+            | RenderError::PictureTooLarge { .. }
+            | RenderError::GeometryTooLarge { .. }
+            | RenderError::TooManyParts { .. },
+        ) => true,
+        JobError::Environment(EnvironmentError::File { .. })
+        | JobError::Gpu(_)
+        | JobError::Render(_)
+        | JobError::Media(_)
+        | JobError::Cancelled
+        | JobError::Crashed => false,
     }
 }
 
@@ -141,6 +168,45 @@ mod tests {
             assert!(message.starts_with("the render node ") && !message.contains("install"), "{message}");
         }
         assert_eq!(customer_message(&JobError::Crashed), None);
+    }
+
+    #[test]
+    fn errors_of_the_request_differ_from_errors_of_the_machine() {
+        let no_model = ModelError::Container { problem: "it is empty".to_owned() };
+        let no_panorama = SceneError::Environment { problem: "it has no pixels".to_owned() };
+        let of_request: [JobError; 6] = [
+            no_model.into(),
+            SceneError::NothingVisible.into(),
+            SceneError::NoSuchAsset { id: "k3Jd92LmQx7a".to_owned() }.into(),
+            EnvironmentError::Content { files: "night.hdr".to_owned(), source: no_panorama }.into(),
+            RenderError::GeometryTooLarge { bytes: 2, limit: 1 }.into(),
+            RenderError::OutOfMemory { message: "no room".to_owned() }.into(),
+        ];
+        for error in of_request {
+            assert!(is_of_request(&error), "{error}");
+        }
+        let file = PathBuf::from("night.hdr");
+        let of_machine: [JobError; 6] = [
+            EnvironmentError::File { file: file.clone(), source: ErrorKind::PermissionDenied.into() }.into(),
+            GpuError::NoAdapter.into(),
+            RenderError::DeviceLost { message: "reset".to_owned() }.into(),
+            RenderError::Shader { name: "dof".to_owned(), message: "syntax".to_owned() }.into(),
+            MediaError::File { file, source: ErrorKind::StorageFull.into() }.into(),
+            JobError::Crashed,
+        ];
+        for error in of_machine {
+            assert!(!is_of_request(&error), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_environment_is_named_once() {
+        let source = SceneError::Environment { problem: "it has no pixels".to_owned() };
+        let error = JobError::from(EnvironmentError::Content { files: "night.hdr".to_owned(), source });
+        assert_eq!(
+            failure_message(&error),
+            "the environment cannot be read: night.hdr: the environment cannot be read: it has no pixels"
+        );
     }
 
     #[test]

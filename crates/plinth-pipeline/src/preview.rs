@@ -24,7 +24,7 @@ use plinth_spec::{OutputFile, RenderSettings};
 
 use crate::dataset::views_of;
 use crate::environment::EnvironmentFiles;
-use crate::failure::{JobError, failure_message};
+use crate::failure::JobError;
 use crate::job::from_render;
 use crate::load::{load_model, stop_if};
 use crate::opaque_backdrop::opaque_backdrop;
@@ -156,9 +156,7 @@ impl<'g> PreviewStage<'g> {
         {
             return Ok(environment.clone());
         }
-        let read = files.map(EnvironmentFiles::read).transpose();
-        let unreadable = |error| SceneError::Environment { problem: failure_message(&error) };
-        let environment = read.map_err(unreadable)?.unwrap_or_else(studio);
+        let environment = files.map(EnvironmentFiles::read).transpose()?.unwrap_or_else(studio);
         self.environment = Some((files.cloned(), environment.clone()));
         Ok(environment)
     }

@@ -8,7 +8,8 @@ use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
 
 use crate::assets::SceneAssets;
 use crate::lights::linear;
-use crate::{texture_maps, wireframe};
+use crate::texture_maps::{self, WhitenedImages};
+use crate::wireframe;
 
 /// Default value of the alpha cutoff (glTF 2.0, section 5.19).
 const CUTOFF: f32 = 0.5;
@@ -31,6 +32,7 @@ pub(crate) fn edited(
     let mut model = Arc::unwrap_or_clone(model);
     // Materials with the same image share it.
     let mut images: BTreeMap<&str, Arc<Image>> = BTreeMap::new();
+    let mut whitened_images = WhitenedImages::default();
     for (name, edit) in settings.material_edits() {
         let named: Vec<usize> =
             (0..model.materials.len()).filter(|i| model.materials[*i].name == cut_name(name)).collect();
@@ -48,7 +50,7 @@ pub(crate) fn edited(
         for index in named {
             let mut work = MaterialEditor { model: &mut model, index, edit, warn: &mut warn };
             work.factors();
-            work.maps(image.as_ref());
+            work.maps(image.as_ref(), &mut whitened_images);
             work.shape();
         }
     }
@@ -116,7 +118,7 @@ impl MaterialEditor<'_> {
     }
 
     /// Replaces the base colour texture, and removes the textures that the edit turns off.
-    fn maps(&mut self, base_color: Option<&Arc<Image>>) {
+    fn maps(&mut self, base_color: Option<&Arc<Image>>, whitened_images: &mut WhitenedImages) {
         if let Some(image) = base_color {
             self.replace_base_map(image);
         }
@@ -124,7 +126,7 @@ impl MaterialEditor<'_> {
             if !texture_maps::is_known(name) {
                 (self.warn)(&format!("textureMaps: there is no map '{name}'"));
             } else if !used {
-                texture_maps::remove_map(self.model, self.index, name);
+                texture_maps::remove_map(self.model, self.index, name, whitened_images);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use glam::{DMat3, DMat4, Mat3, Mat4, Vec3};
+use glam::{DMat3, DMat4, DVec3, Mat3, Mat4, Vec3};
 use plinth_model::{Animation, Channel, Model, Primitive, Property, Skin, Transform};
 use rayon::prelude::*;
 
@@ -90,7 +90,7 @@ impl Scene {
 
 /// Returns for each node whether a clip moves its mesh, by moving the node, an ancestor or a joint of its skin, or by
 /// changing its morph weights.
-pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
+fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
     let mut moved = transformed_nodes(model, clip, |channel| channel.property != Property::Weights);
     for (moves, bends) in moved.iter_mut().zip(bent_nodes(model, clip)) {
         *moves |= bends;
@@ -131,7 +131,7 @@ fn transformed_nodes(model: &Model, clip: Option<&Animation>, counts: impl Fn(&C
 }
 
 /// Returns for each node whether a clip moves a joint of its skin, or changes its morph weights.
-fn bent_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
+pub(crate) fn bent_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
     let moved = transformed_nodes(model, clip, |channel| channel.property != Property::Weights);
     let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
     let mut bent: Vec<bool> =
@@ -153,7 +153,7 @@ pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<DMat4> {
     out
 }
 
-fn matrix(transform: &Transform) -> DMat4 {
+pub(crate) fn matrix(transform: &Transform) -> DMat4 {
     match transform {
         Transform::Matrix(m) => m.as_dmat4(),
         Transform::Trs(t) => {
@@ -176,8 +176,8 @@ pub(crate) struct Draw<'a> {
     pub(crate) node: usize,
     pub(crate) mesh: usize,
     pub(crate) index: usize,
+    pub(crate) primitive: &'a Primitive,
     instance: usize,
-    primitive: &'a Primitive,
 }
 
 impl<'a> Placed<'a> {
@@ -248,8 +248,17 @@ impl<'a> Placed<'a> {
         out
     }
 
+    /// Returns the positions of some vertices of a primitive that has no skin, in a space to which `space_from_node`
+    /// transforms from the coordinates of the primitive's node. The morph weights are those of the rest pose.
+    pub(crate) fn unmoved_positions(&self, draw: &Draw<'_>, vertices: &[u32], space_from_node: DMat4) -> Vec<DVec3> {
+        let morphed = Morphed { primitive: draw.primitive, weights: &self.model.nodes[draw.node].weights };
+        let space_from_mesh = space_from_node * self.node_from_instance(draw);
+        let place = |v: &u32| space_from_mesh.transform_point3(morphed.position(*v as usize).as_dvec3());
+        vertices.par_iter().with_min_len(VERTICES_PER_TASK).map(place).collect()
+    }
+
     /// Returns the skin that bends a primitive.
-    fn skin(&self, draw: &Draw<'_>) -> Option<&'a Skin> {
+    pub(crate) fn skin(&self, draw: &Draw<'_>) -> Option<&'a Skin> {
         let skin = self.model.nodes[draw.node].skin.and_then(|s| self.model.skins.get(s));
         skin.filter(|_| !draw.primitive.joints.is_empty())
     }
@@ -259,10 +268,12 @@ impl<'a> Placed<'a> {
             let joint = |(j, bind): (&usize, &Mat4)| (self.world_from_model * matrices[*j] * bind.as_dmat4()).as_mat4();
             Carrier::Skin(skin.joints.iter().zip(&skin.inverse_bind).map(joint).collect())
         } else {
-            let instances = &self.model.nodes[draw.node].instances;
-            let instance = instances.get(draw.instance).map_or(DMat4::IDENTITY, matrix);
-            Carrier::Rigid(self.world_from_model * matrices[draw.node] * instance)
+            Carrier::Rigid(self.world_from_model * matrices[draw.node] * self.node_from_instance(draw))
         }
+    }
+
+    fn node_from_instance(&self, draw: &Draw<'_>) -> DMat4 {
+        self.model.nodes[draw.node].instances.get(draw.instance).map_or(DMat4::IDENTITY, matrix)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Finds the texture maps of a material by their names in three.js.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plinth_model::{Image, Material, Model, Texture, TextureRef, TextureSlot};
@@ -19,6 +20,24 @@ const OTHER_MAPS: [&str; 5] = ["alphaMap", "bumpMap", "displacementMap", "lightM
 /// The channel of roughness in the metallic-roughness texture. The next channel contains metalness.
 const ROUGHNESS_CHANNEL: usize = 1;
 
+/// Copies of metallic-roughness images in which one channel is white. Materials with the same image share its copies.
+#[derive(Default)]
+pub(crate) struct WhitenedImages {
+    /// Index of the copy of an image, by the index of the image and the channel. `None` if roughness and metalness
+    /// would both be white, so that no image is needed.
+    copies: BTreeMap<(usize, usize), Option<usize>>,
+}
+
+impl WhitenedImages {
+    fn find_or_add(&mut self, images: &mut Vec<Arc<Image>>, image: usize, channel: usize) -> Option<usize> {
+        *self.copies.entry((image, channel)).or_insert_with(|| {
+            let copy = whitened(&images[image], channel)?;
+            images.push(Arc::new(copy));
+            Some(images.len() - 1)
+        })
+    }
+}
+
 fn map_named(name: &str) -> Option<Map> {
     for slot in TextureSlot::ALL {
         let Some(at) = slot.map_names().iter().position(|known| *known == name) else { continue };
@@ -33,15 +52,16 @@ pub(crate) fn is_known(name: &str) -> bool {
     map_named(name).is_some()
 }
 
-/// Removes a texture map from a material. Unknown names are ignored.
-pub(crate) fn remove_map(model: &mut Model, material: usize, name: &str) {
+/// Removes a texture map from a material. Unknown names are ignored. `whitened_images` must be the same value for all
+/// materials of the model.
+pub(crate) fn remove_map(model: &mut Model, material: usize, name: &str, whitened_images: &mut WhitenedImages) {
     match map_named(name) {
         Some(Map::Texture(slot)) => {
             if let Some(reference) = slot.of_mut(&mut model.materials[material]) {
                 *reference = None;
             }
         }
-        Some(Map::Channel(channel)) => whiten(model, material, channel),
+        Some(Map::Channel(channel)) => whiten(model, material, channel, whitened_images),
         Some(Map::Nothing) | None => {}
     }
 }
@@ -58,20 +78,31 @@ pub(crate) fn keep_first_set(material: &mut Material) {
     }
 }
 
-/// Removes either the roughness map or the metalness map. Both are channels of one image, so the channel is set to
-/// white in a copy of the image.
-fn whiten(model: &mut Model, material: usize, channel: usize) {
+/// Removes either the roughness map or the metalness map. Both are channels of one image, so the texture gets a copy of
+/// the image in which the channel is white.
+fn whiten(model: &mut Model, material: usize, channel: usize, whitened_images: &mut WhitenedImages) {
     let Some(reference) = model.materials[material].metallic_roughness_texture else { return };
     let Some(texture) = model.textures.get(reference.texture).copied() else { return };
-    let Some(image) = model.images.get(texture.image) else { return };
-    let mut image = Image::clone(image);
-    image.pixels.as_chunks_mut::<4>().0.iter_mut().for_each(|texel| texel[channel] = 255);
-    let others_are_white = image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[1] == 255 && texel[2] == 255);
-    model.materials[material].metallic_roughness_texture = (!others_are_white).then(|| {
-        model.images.push(Arc::new(image));
-        model.textures.push(Texture { image: model.images.len() - 1, ..texture });
+    if texture.image >= model.images.len() {
+        return;
+    }
+    let copy = whitened_images.find_or_add(&mut model.images, texture.image, channel);
+    model.materials[material].metallic_roughness_texture = copy.map(|image| {
+        model.textures.push(Texture { image, ..texture });
         TextureRef { texture: model.textures.len() - 1, ..reference }
     });
+}
+
+/// Returns a copy of a metallic-roughness image in which a channel is white. Returns `None` if the other channel is
+/// white, too.
+fn whitened(image: &Image, channel: usize) -> Option<Image> {
+    let other = 2 * ROUGHNESS_CHANNEL + 1 - channel;
+    if image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[other] == 255) {
+        return None;
+    }
+    let mut copy = image.clone();
+    copy.pixels.as_chunks_mut::<4>().0.iter_mut().for_each(|texel| texel[channel] = 255);
+    Some(copy)
 }
 
 #[cfg(test)]
@@ -85,5 +116,56 @@ mod tests {
         assert!(matches!(map_named("map"), Some(Map::Texture(TextureSlot::BaseColor))));
         assert!(matches!(map_named("envMap"), Some(Map::Nothing)));
         assert!(!is_known("Map") && is_known("anisotropyMap"));
+    }
+
+    /// Returns a model whose `materials` materials have one metallic-roughness texture with a single texel.
+    fn model_of(texel: [u8; 4], materials: usize) -> Model {
+        let image = Image { width: 1, height: 1, pixels: texel.to_vec(), ..Image::default() };
+        let reference = TextureRef { texture: 0, uv_set: 0, transform: None };
+        let material = Material { metallic_roughness_texture: Some(reference), ..Material::default() };
+        Model {
+            images: vec![Arc::new(image)],
+            textures: vec![Texture { image: 0, sampler: plinth_model::Sampler::default() }],
+            materials: vec![material; materials],
+            ..Model::default()
+        }
+    }
+
+    /// Returns the texel of a material's metallic-roughness texture.
+    fn texel_of(model: &Model, material: usize) -> Option<&[u8]> {
+        let reference = model.materials[material].metallic_roughness_texture?;
+        Some(model.images[model.textures[reference.texture].image].pixels.as_slice())
+    }
+
+    #[test]
+    fn materials_with_one_image_share_its_copies() {
+        let mut model = model_of([10, 20, 30, 40], 100);
+        let mut whitened_images = WhitenedImages::default();
+        for material in 0..100 {
+            let map = if material < 50 { "roughnessMap" } else { "metalnessMap" };
+            remove_map(&mut model, material, map, &mut whitened_images);
+        }
+        assert_eq!(model.images.len(), 3, "the image and a copy for each channel");
+        assert_eq!(model.images[0].pixels, [10, 20, 30, 40]);
+        for material in 0..50 {
+            assert_eq!(texel_of(&model, material).unwrap(), [10, 255, 30, 40]);
+            assert_eq!(texel_of(&model, material + 50).unwrap(), [10, 20, 255, 40]);
+        }
+        // Without both maps, a material needs no image.
+        for material in 0..50 {
+            remove_map(&mut model, material, "metalnessMap", &mut whitened_images);
+            assert_eq!(texel_of(&model, material), None);
+        }
+        assert_eq!(model.images.len(), 3);
+    }
+
+    #[test]
+    fn no_copy_is_made_of_an_image_whose_other_channel_is_white() {
+        let mut model = model_of([10, 20, 255, 40], 2);
+        let mut whitened_images = WhitenedImages::default();
+        remove_map(&mut model, 0, "roughnessMap", &mut whitened_images);
+        assert_eq!((texel_of(&model, 0), model.images.len()), (None, 1));
+        remove_map(&mut model, 1, "metalnessMap", &mut whitened_images);
+        assert_eq!(texel_of(&model, 1).unwrap(), [10, 20, 255, 40]);
     }
 }

@@ -20,7 +20,7 @@ const BATCH_SIZE: u32 = 100;
 /// Delay before a failed deletion is tried again, in milliseconds.
 const RETRY_MS: i64 = 10 * 60 * 1000;
 /// Age in milliseconds at which staged uploads are deleted: the maximum lifetime of an upload link plus the lifetime of
-/// a staged file.
+/// a staged file after that. No upload that counts toward the limits of its account is older.
 const STAGED_LIFETIME_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
 
 /// Age in milliseconds at which counters of ended jobs are deleted. The pages of administrators show the last week.

@@ -83,21 +83,24 @@ fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>
         Outcome::Result(ChildEvent::Failed(failure)) => Ended::Failed(failure),
         Outcome::Result(event) => Ended::Done(event),
         Outcome::Cancelled => Ended::Cancelled,
-        Outcome::TimedOut => failed(FailureCode::Timeout, timeout_message(options)),
-        Outcome::OutOfMemory => crashed(memory_message(options)),
+        Outcome::TimedOut => too_heavy(FailureCode::Timeout, timeout_message(options)),
+        Outcome::OutOfMemory => too_heavy(FailureCode::RendererCrash, memory_message(options)),
         Outcome::TooMuchDisk => {
             let most = options.disk_bytes >> 20;
-            crashed(format!(
-                "the render needs more than {most} MB of disk space; a shorter or smaller video needs less"
-            ))
+            let message =
+                format!("the render needs more than {most} MB of disk space; a shorter or smaller video needs less");
+            too_heavy(FailureCode::RendererCrash, message)
         }
         Outcome::HiddenFiles => crashed("the renderer made a folder that cannot be read".to_owned()),
         Outcome::DiskFull => crashed("the disk of the render node is full".to_owned()),
         Outcome::TooManyProcesses => crashed(format!("the renderer started more than {PROCESSES} processes")),
         Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
         Outcome::Closed => match status.map(|status| (status, ending_signal(status))) {
+            // Earlier requests may have used the processor time of a process that stays.
             Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, timeout_message(options)),
-            Some((_status, Some(SIGABRT))) if is_out_of_memory(stderr_tail) => crashed(memory_message(options)),
+            Some((_status, Some(SIGABRT))) if is_out_of_memory(stderr_tail) => {
+                too_heavy(FailureCode::RendererCrash, memory_message(options))
+            }
             Some((_status, Some(signal))) => crashed(format!("the renderer died of signal {signal}")),
             Some((status, None)) => crashed(format!("the renderer ended without a result ({status})")),
             None => crashed("the renderer did not exit in time".to_owned()),
@@ -116,6 +119,11 @@ fn memory_message(options: &WorkerOptions) -> String {
 
 fn failed(code: FailureCode, message: String) -> Ended {
     Ended::Failed(ChildFailure::new(code, message))
+}
+
+/// Returns the result of a job whose model or settings need more than a job may use.
+fn too_heavy(code: FailureCode, message: String) -> Ended {
+    Ended::Failed(ChildFailure::of_request(code, message))
 }
 
 pub(crate) fn crashed(message: String) -> Ended {

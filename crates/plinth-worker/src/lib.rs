@@ -5,6 +5,7 @@
 //! A worker renews the leases of its renders. If the worker dies, the leases expire, and
 //! [`plinth_service::Service::run_maintenance`], which servers run, requeues the renders.
 
+mod asset_files;
 mod child;
 mod counters;
 mod disk;

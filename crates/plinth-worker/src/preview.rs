@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use plinth_pipeline::child::{ChildEvent, PreviewRequest};
-use plinth_service::previews::{MAX_PICTURE_BYTES, PreviewReply, WantedPreview};
+use plinth_pipeline::child::{ChildEvent, ChildFailure, PreviewRequest};
+use plinth_pipeline::failure_message;
+use plinth_service::previews::{MAX_PICTURE_BYTES, PreviewProblem, PreviewReply, WantedPreview};
 use plinth_spec::EnvPart;
 use plinth_store::{ObjectKey, StoreError};
 use tokio::sync::mpsc;
@@ -21,7 +22,7 @@ use crate::inputs::{environment_file, environment_files};
 use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
-use crate::preview_processes::{ENDED, Found, PreviewProcess, PreviewProcesses, until_cut};
+use crate::preview_processes::{Found, PreviewProcess, PreviewProcesses, internal, until_cut};
 use crate::preview_queue::PreviewQueue;
 use crate::slots::Slots;
 use crate::system::open_untrusted;
@@ -122,7 +123,7 @@ async fn draw_while_needed(
     let drawing = async {
         match processes.find_or_start(node, wanted, &cut).await {
             Ok(Found { process, took_place }) => (draw(node, process, wanted, &cut).await, took_place),
-            Err(message) => (Err(message), false),
+            Err(problem) => (Err(problem), false),
         }
     };
     tokio::pin!(drawing);
@@ -163,23 +164,22 @@ async fn draw(
     process: &mut PreviewProcess,
     wanted: &WantedPreview,
     cut: &CancellationToken,
-) -> Result<Vec<u8>, String> {
+) -> PreviewReply {
     let downloading = async {
-        download_assets(node, process, wanted).await.map_err(|error| {
-            tracing::error!(error = %error, "an asset of a preview cannot be fetched");
-            "an image or environment cannot be fetched; please try again".to_owned()
-        })
+        let downloaded = download_assets(node, process, wanted).await;
+        downloaded.map_err(|error| internal("an asset of a preview cannot be fetched", &failure_message(&error)))
     };
     until_cut(cut, downloading).await?;
     let target = PathBuf::from(OUT).join("preview.png");
     let request = serde_json::to_string(&request_of(wanted, target.clone()));
-    let request = request.map_err(|error| format!("the request cannot be written: {error}"))?;
+    let request =
+        request.map_err(|error| internal("the request for a preview cannot be written", &error.to_string()))?;
     let question = wanted.options.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
     let (slot, cut) = (Arc::clone(&process.child), cut.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut child) = slot.take() else { return Err("the preview has ended; please try again".to_owned()) };
+        let Some(mut child) = slot.take() else { return Err(failed("the process has ended")) };
         match child.ask(&options, Some(&request), &mut |_event| {}, &cut) {
             Ended::Done(ChildEvent::Previewed { .. }) => {
                 *slot = Some(child);
@@ -194,28 +194,37 @@ async fn draw(
             }
             Ended::Done(ChildEvent::PreviewRejected(failure)) => {
                 *slot = Some(child);
-                Err(failure.for_customer().to_owned())
+                Err(problem_of(&failure))
             }
-            Ended::Failed(failure) => {
-                tracing::warn!(?failure, "a preview ended");
-                Err(failure.for_customer().to_owned())
-            }
-            Ended::Done(_other) => Err("the renderer returned an unexpected result".to_owned()),
-            Ended::Cancelled => Err(ENDED.to_owned()),
+            Ended::Failed(failure) => Err(problem_of(&failure)),
+            Ended::Done(_other) => Err(failed("the renderer returned an unexpected result")),
+            // Nobody reads the reply.
+            Ended::Cancelled => Err(PreviewProblem::Internal),
         }
     });
-    let asked =
-        asking.await.unwrap_or_else(|error| Err(format!("the task that watches the preview panicked: {error}")));
+    let asked = asking.await.unwrap_or_else(|error| Err(failed(&error.to_string())));
     process.used = Instant::now();
     if let Some(answer) = asked? {
-        return serde_json::to_vec(&answer).map_err(|error| format!("the answer cannot be written: {error}"));
+        return serde_json::to_vec(&answer).map_err(|error| failed(&error.to_string()));
     }
     let file = process.folder.path().join(&target);
     let reading = tokio::task::spawn_blocking(move || read_picture(&file)).await.map_err(io::Error::from);
-    reading.and_then(|read| read).map_err(|error| {
-        tracing::warn!(error = %error, "the picture of a preview cannot be read");
-        "the renderer wrote no picture".to_owned()
-    })
+    let read = reading.and_then(|read| read);
+    read.map_err(|error| internal("the picture of a preview cannot be read", &failure_message(&error)))
+}
+
+/// Returns the problem of a preview that its process could not draw. Logs the cause if it is not in the request.
+fn problem_of(failure: &ChildFailure) -> PreviewProblem {
+    if failure.is_of_request {
+        PreviewProblem::OfRequest(failure.for_customer().to_owned())
+    } else {
+        failed(&failure.message)
+    }
+}
+
+/// Logs why a preview process could not draw a preview.
+fn failed(cause: &str) -> PreviewProblem {
+    internal("a preview failed", cause)
 }
 
 /// Reads the picture that a preview process has written. The process is not trusted and is still running, so a link, or

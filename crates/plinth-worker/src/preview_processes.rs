@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildTask, PreviewTask};
-use plinth_service::previews::{AT_ONCE, WantedPreview};
+use plinth_pipeline::failure_message;
+use plinth_service::previews::{AT_ONCE, PreviewProblem, WantedPreview};
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_spec::limits;
 use plinth_store::StoreError;
@@ -29,9 +30,6 @@ const MEMORY_SHARE: u64 = 4;
 const UNLOADING_TIME: Duration = Duration::from_secs(2);
 /// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
-
-/// Message for a request whose frame was ended.
-pub(crate) const ENDED: &str = "the server is stopping";
 
 /// A preview process with a loaded model.
 pub(crate) struct PreviewProcess {
@@ -62,13 +60,13 @@ impl PreviewProcesses {
     }
 
     /// Returns the process that has the model loaded. Starts a process if there is none, unless `cut` is cancelled before.
-    /// Errors: a message for the user.
+    /// Errors: the model cannot be fetched, or the process cannot be started.
     pub(crate) async fn find_or_start(
         &mut self,
         node: &Node,
         wanted: &WantedPreview,
         cut: &CancellationToken,
-    ) -> Result<Found<'_>, String> {
+    ) -> Result<Found<'_>, PreviewProblem> {
         let is_it = |one: &PreviewProcess| {
             one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running()
         };
@@ -77,10 +75,8 @@ impl PreviewProcesses {
         }
         let took_place = self.make_room(node).await;
         let starting = async {
-            PreviewProcess::start(node, wanted).await.map_err(|error| {
-                tracing::error!(error = %error, "a preview cannot be started");
-                "the preview cannot be started; please try again".to_owned()
-            })
+            let started = PreviewProcess::start(node, wanted).await;
+            started.map_err(|error| internal("a preview cannot be started", &failure_message(&error)))
         };
         self.0.push(until_cut(cut, starting).await?);
         let at = self.0.len() - 1;
@@ -168,15 +164,21 @@ impl PreviewProcesses {
 }
 
 /// Runs a part of a preview until `cut` is cancelled.
-/// Errors: those of the part, as a message for the user.
+/// Errors: those of the part. If `cut` is cancelled, nobody reads the reply, so the error is not logged.
 pub(crate) async fn until_cut<T>(
     cut: &CancellationToken,
-    part: impl Future<Output = Result<T, String>>,
-) -> Result<T, String> {
+    part: impl Future<Output = Result<T, PreviewProblem>>,
+) -> Result<T, PreviewProblem> {
     tokio::select! {
         done = part => done,
-        () = cut.cancelled() => Err(ENDED.to_owned()),
+        () = cut.cancelled() => Err(PreviewProblem::Internal),
     }
+}
+
+/// Logs why the service could not draw a preview.
+pub(crate) fn internal(what: &str, cause: &str) -> PreviewProblem {
+    tracing::error!(error = cause, "{what}");
+    PreviewProblem::Internal
 }
 
 impl PreviewProcess {

@@ -1,29 +1,25 @@
 //! Rendering jobs. A job draws the frames of a group of renders once, because their frames are equal, and then uploads the
 //! files of each of these renders.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use plinth_pipeline::child::{ChildEvent, RenderTask};
-use plinth_pipeline::{EnvironmentFiles, texture_side};
-use plinth_service::jobs::{Claim, RenderAssets, RenderFiles};
-use plinth_spec::id::EnvId;
+use plinth_pipeline::texture_side;
+use plinth_service::jobs::{Claim, RenderFiles};
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
-use plinth_spec::{EnvPart, FailureCode, OutputPaths, RenderSettings};
-use plinth_store::ObjectKey;
+use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::asset_files::{AssetDownload, AssetFiles};
 use crate::child::Ended;
 use crate::counters;
 use crate::drawing::{Drawing, Fetched};
-use crate::fetch::download;
-use crate::inputs::{environment_file, environment_files};
 use crate::job::JobListener;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
@@ -224,34 +220,13 @@ impl Group<'_> {
             let bytes = std::fs::metadata(&file).map_err(|error| lost(&error))?.len();
             process_key = process_key.filter(|_key| bytes <= MAX_KEPT_BYTES);
         }
-        let RenderAssets { env, images } =
-            retry_database(options.outage, "the assets", || service.find_render_assets(claim, settings))
-                .await
-                .map_err(|error| {
-                    JobError::fetching(
-                        FailureCode::OverlayDownloadFailed,
-                        "an image or environment of the settings",
-                        &error,
-                    )
-                })?
-                .map_err(|missing| JobError::failed(missing.code, missing.message))?;
-        let mut image_files = BTreeMap::new();
-        for (id, image) in images {
-            let file = PathBuf::from(format!("image-{id}"));
-            let (key, place) = (image.key(), self.folder.join(&file));
-            retry_store(self.node.options.outage, "an image", || download(service.store(), &key, &place))
-                .await
-                .map_err(|error| JobError::fetching(FailureCode::OverlayDownloadFailed, "an image", &error))?;
-            image_files.insert(id, file);
-        }
+        let assets = AssetDownload { node: self.node, claim, settings, folder: self.folder };
+        let AssetFiles { environment, images } = assets.run().await?;
         let task = RenderTask {
             model,
             settings: settings.echoed(),
-            environment: match env {
-                Some(id) => Some(self.fetch_environment(&id).await?),
-                None => None,
-            },
-            images: image_files,
+            environment,
+            images,
             outputs: self.files.clone(),
             adapter: options.adapter.clone(),
             ffmpeg: options.ffmpeg.clone(),
@@ -262,17 +237,6 @@ impl Group<'_> {
             stays: process_key.is_some(),
         };
         Ok(Fetched { task, process_key, process })
-    }
-
-    async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, JobError> {
-        let store = self.node.service.store();
-        for part in EnvPart::required() {
-            let (key, place) = (ObjectKey::Env(id, part), self.folder.join(environment_file(part)));
-            let fetched =
-                retry_store(self.node.options.outage, "the environment", || download(store, &key, &place)).await;
-            fetched.map_err(|error| JobError::fetching(FailureCode::EnvDownloadFailed, "the environment", &error))?;
-        }
-        Ok(environment_files(""))
     }
 
     /// Runs the job. Uploads the posters while the video is still being drawn. Returns the warnings of the job, or `None` if a

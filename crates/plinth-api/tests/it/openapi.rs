@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plinth_spec::idempotency::REPLAY_MS;
 use plinth_spec::state::ModelStates;
-use plinth_spec::{EnvPart, ErrorCode, limits};
+use plinth_spec::{EnvPart, ErrorCode, FailureCode, limits};
 use serde_json::{Value, json};
 
 fn document() -> Value {
@@ -100,6 +100,9 @@ fn schemas_use_the_field_names_of_the_json_bodies() {
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["Scope"]["enum"], serde_json::json!(["read", "render"]));
     assert_eq!(schemas["RenderStatus"]["enum"][1], "poster-processing");
+    assert_eq!(schemas["FailureCode"]["enum"], json!(FailureCode::NAMES));
+    let failure_code = schemas["Render"]["properties"]["failureCode"].to_string();
+    assert!(failure_code.contains("#/components/schemas/FailureCode"), "{failure_code}");
     assert!(document["paths"]["/renders/{id}/hls/{path}"].is_object());
 }
 
@@ -134,6 +137,31 @@ fn every_file_is_also_offered_as_plain_bytes() {
 }
 
 #[test]
+fn responses_declare_their_headers() {
+    let document = document();
+    let mut files = 0;
+    for (name, operation) in operations(&document) {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let has = |header: &str| response["headers"].get(header).is_some();
+            assert!(has("x-request-id"), "{name} {status}");
+            assert_eq!(has("www-authenticate"), status == "401", "{name} {status}");
+            assert_eq!(has("retry-after"), ["429", "500"].contains(&status.as_str()), "{name} {status}");
+            assert_eq!(has("content-range"), ["206", "416"].contains(&status.as_str()), "{name} {status}");
+            for header in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
+                assert_eq!(has(header), name != "get /health", "{name} {status}: {header}");
+            }
+            assert_eq!(has("etag"), has("accept-ranges"), "{name} {status}");
+            files += usize::from(has("etag"));
+        }
+    }
+    assert_eq!(files, 18, "the statuses 200, 206 and 304 of six endpoints");
+    let headers = document["components"]["headers"].as_object().unwrap();
+    for (name, header) in headers {
+        assert!(header["schema"]["type"].is_string() && header["description"].is_string(), "{name}: {header}");
+    }
+}
+
+#[test]
 fn render_settings_have_a_schema_with_fields() {
     let document = document();
     let schemas = &document["components"]["schemas"];
@@ -156,6 +184,21 @@ fn every_error_code_appears_in_the_document() {
         // `method_not_allowed` is returned only for methods that no operation has, so no operation lists it.
         if *code != ErrorCode::MethodNotAllowed {
             assert!(text.contains(&format!("`{}`", code.as_str())), "{}", code.as_str());
+        }
+    }
+}
+
+/// The model cannot be drawn with these settings (422), or the service failed (500).
+#[test]
+fn previews_list_errors_of_the_request_and_of_the_service() {
+    let document = document();
+    for name in ["preview", "preview/surfaces", "preview/cameras"] {
+        let responses = &document["paths"][format!("/models/{{modelId}}/{name}")]["post"]["responses"];
+        let statuses: BTreeSet<&str> = responses.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(statuses, BTreeSet::from(["200", "400", "401", "403", "404", "422", "429", "500"]), "{name}");
+        for (status, code) in [("422", "`invalid_settings`"), ("500", "`internal`")] {
+            let description = responses[status]["description"].as_str().unwrap();
+            assert!(description.contains(code), "{name}: {description}");
         }
     }
 }
@@ -193,8 +236,10 @@ fn bounds_and_defaults_match_the_limits() {
         assert!(expires["description"].as_str().unwrap().contains(&bounds), "{expires}");
     }
     let schemas = &document["components"]["schemas"];
-    assert_eq!(schemas["CreateBatch"]["properties"]["renders"]["maxItems"], limits::BATCH_ITEMS);
-    assert_eq!(schemas["QuoteRequest"]["properties"]["renders"]["maxItems"], limits::QUOTE_ITEMS);
+    for (schema, most) in [("CreateBatch", limits::BATCH_ITEMS), ("QuoteRequest", limits::QUOTE_ITEMS)] {
+        let renders = &schemas[schema]["properties"]["renders"];
+        assert_eq!((&renders["minItems"], &renders["maxItems"]), (&json!(1), &json!(most)), "{schema}");
+    }
     let property = |schema: &str, name: &str| &schemas[schema]["properties"][name];
     for schema in ["ModelRow", "UpdateModel"] {
         assert_eq!(property(schema, "tags")["maxItems"], limits::TAGS, "{schema}");

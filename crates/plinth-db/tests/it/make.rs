@@ -3,11 +3,12 @@
 use plinth_db::accounts::Account;
 use plinth_db::models::{Contents, Model};
 use plinth_db::renders::Render;
+use plinth_db::staged::{self, NewStagedUpload};
 use plinth_db::workspaces::Workspace;
 use plinth_db::{Db, DbError, DbOptions, Tx, accounts, models, queue, renders, workspaces};
 use plinth_spec::WorkClass;
 use plinth_spec::funding::{Balance, Pool};
-use plinth_spec::id::{AccountId, EntryId, ModelId, RenderId, WorkspaceId};
+use plinth_spec::id::{AccountId, EntryId, ModelId, RenderId, StagedId, WorkspaceId};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::wire::LedgerType;
 
@@ -71,6 +72,18 @@ pub(crate) async fn tenant(tx: &mut Tx, n: u32) -> Result<(), DbError> {
         deleted_at: None,
     };
     workspaces::insert(tx, &workspace).await
+}
+
+/// Inserts a staged upload of a workspace. The hash of its ticket is `id`, and its link expires 100 ms after its creation.
+pub(crate) async fn staged_upload(tx: &mut Tx, id: &StagedId, workspace: u32, created_at: i64) -> Result<(), DbError> {
+    let upload = NewStagedUpload {
+        id,
+        ticket_sha256: id.as_str(),
+        workspace_id: &workspace_id(workspace),
+        created_at,
+        link_expires_at: created_at + 100,
+    };
+    staged::insert(tx, upload).await
 }
 
 pub(crate) fn model(n: u32, workspace: u32) -> Model {

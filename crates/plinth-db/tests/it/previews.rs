@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use plinth_db::Db;
-use plinth_db::previews::{self, ClaimTimes, Lease, Request, RequestKey, State};
+use plinth_db::previews::{self, ClaimTimes, Lease, Problem, Request, RequestKey, State};
 use plinth_testkit::on_both_databases;
 
 use crate::make;
@@ -74,10 +74,10 @@ impl Table {
         renewed.await.unwrap()
     }
 
-    async fn finish(&self, request: &Request, worker: &'static str, drawn: Result<&[u8], &'static str>) -> bool {
+    async fn finish(&self, request: &Request, worker: &'static str, drawn: Result<&[u8], Problem>) -> bool {
         let (key, drawn) = (request.key.clone(), drawn.map(Arc::<[u8]>::from));
         let finished = self.0.write(move |tx| {
-            Box::pin(async move { previews::finish(tx, &key, Lease { token: worker, until: 500 }, drawn).await })
+            Box::pin(async move { previews::finish(tx, &key, Lease { token: worker, until: 500 }, &drawn).await })
         });
         finished.await.unwrap()
     }
@@ -128,11 +128,15 @@ async fn a_picture_is_stored_for_the_request_and_removed_after_reading(address: 
     table.close(&chair).await;
     assert_eq!(table.state(&chair, 13).await, State::Replaced, "the picture can be read once");
     let again = request(1, 1, "again");
-    table.place(&again, 20).await;
-    table.claim("w1", 20).await;
-    assert!(table.finish(&again, "w1", Err("no such mesh")).await);
-    assert_eq!(table.state(&again, 21).await, State::Drawn(Err("no such mesh".to_owned())));
-    assert_eq!(table.claim("w1", 22).await, None, "a drawn request is not drawn again");
+    for problem in [Problem::OfRequest("no such mesh".to_owned()), Problem::Internal] {
+        table.place(&again, 20).await;
+        table.claim("w1", 20).await;
+        assert!(table.finish(&again, "w1", Err(problem.clone())).await);
+        assert_eq!(table.state(&again, 21).await, State::Drawn(Err(problem)));
+        assert_eq!(table.claim("w1", 22).await, None, "a drawn request is not drawn again");
+        table.close(&again).await;
+        assert_eq!(table.state(&again, 23).await, State::Replaced);
+    }
 }
 
 async fn a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time(address: &str) {
@@ -181,20 +185,22 @@ async fn a_worker_can_claim_requests_for_one_model_only(address: &str) {
 
 async fn requests_for_an_unloaded_model_are_not_reserved(address: &str) {
     let table = open(address).await;
-    for (n, name) in [(1, "chair"), (2, "stool")] {
-        table.place(&paid_by(n, n, n, name), 10).await;
+    for (n, drawn) in [(1, Ok(&b"png"[..])), (2, Ok(&b"png"[..])), (3, Err(Problem::Internal))] {
+        table.place(&paid_by(n, n, n, "first"), 10).await;
         table.claim("w1", 10).await;
-        table.finish(&paid_by(n, n, n, name), "w1", Ok(b"png")).await;
+        assert!(table.finish(&paid_by(n, n, n, "first"), "w1", drawn).await);
     }
-    // One model has a waiting request. The picture of the other model has not been read yet.
+    // One model has a waiting request. The results of the other models have not been read yet.
     table.place(&request(1, 1, "again"), 100).await;
-    for n in [1, 2] {
+    for n in [1, 2, 3] {
         table.unload(n, "w1").await;
     }
     assert_eq!(table.claim("w2", 101).await.as_deref(), Some("again"));
-    table.close(&paid_by(2, 2, 2, "stool")).await;
-    table.place(&paid_by(2, 2, 2, "next"), 102).await;
-    assert_eq!(table.claim("w2", 103).await.as_deref(), Some("next"));
+    for n in [2, 3] {
+        table.close(&paid_by(n, n, n, "first")).await;
+        table.place(&paid_by(n, n, n, "next"), 102).await;
+        assert_eq!(table.claim("w2", 103).await.as_deref(), Some("next"), "{n}");
+    }
 }
 
 async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {

@@ -15,8 +15,8 @@ async fn a_file_that_is_too_large_is_remembered_and_does_not_count(address: &str
     let (one, two) = (rejected.clone(), stored.clone());
     let written = db.write(|tx| {
         Box::pin(async move {
-            for (id, ticket) in [(&one, "a"), (&two, "b")] {
-                staged::insert(tx, id, ticket, &make::workspace_id(1), 5).await?;
+            for id in [&one, &two] {
+                make::staged_upload(tx, id, 1, 5).await?;
             }
             staged::set_size(tx, &two, LIMIT).await?;
             staged::set_too_large(tx, &one).await?;
@@ -53,8 +53,7 @@ async fn the_latest_uploads_beyond_the_limit_of_an_account_are_listed(address: &
             // Beside the first file, the third is too large, the fourth is not. The fifth belongs to another account.
             let uploads = [(1, 1, 60), (2, 1, 0), (3, 1, 50), (4, 1, 40), (5, 2, 100), (6, 1, LIMIT + 1)];
             for (n, workspace, size) in uploads {
-                let (created_at, ticket) = (i64::from(n) + 10, n.to_string());
-                staged::insert(tx, &id(n), &ticket, &make::workspace_id(workspace), created_at).await?;
+                make::staged_upload(tx, &id(n), workspace, i64::from(n) + 10).await?;
                 staged::set_size(tx, &id(n), size).await?;
             }
             let all = staged::list_beyond(tx, 0, 100).await?;
@@ -65,10 +64,33 @@ async fn the_latest_uploads_beyond_the_limit_of_an_account_are_listed(address: &
     assert_eq!(beyond.await.unwrap(), (vec![id(3)], Vec::new()));
 }
 
+async fn an_upload_counts_as_long_as_its_link_says(address: &str) {
+    let db = make::open(address).await;
+    let id = |n| StagedId::parse(&make::id_text('s', n)).unwrap();
+    let seen = db.write(move |tx| {
+        Box::pin(async move {
+            // The links expire at 105 and 107.
+            for (n, created_at) in [(1, 5), (2, 7)] {
+                make::staged_upload(tx, &id(n), 1, created_at).await?;
+                staged::set_size(tx, &id(n), 60).await?;
+            }
+            let mut seen = Vec::new();
+            for since in [104, 105, 107] {
+                let uploads = staged::count_open(tx, &make::workspace_id(1), since).await?;
+                let bytes = staged::open_bytes(tx, &make::workspace_id(1), since, None).await?;
+                seen.push((uploads, bytes, staged::list_beyond(tx, since, 50).await?.len()));
+            }
+            Ok::<_, DbError>(seen)
+        })
+    });
+    assert_eq!(seen.await.unwrap(), [(2, 120, 2), (1, 60, 1), (0, 0, 0)]);
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_file_that_is_too_large_is_remembered_and_does_not_count
         the_latest_uploads_beyond_the_limit_of_an_account_are_listed
+        an_upload_counts_as_long_as_its_link_says
     }
 }

@@ -115,11 +115,11 @@ async fn a_ticket_works_once_and_only_in_its_workspace(address: &str) {
         .write(|tx| {
             Box::pin(async move {
                 make::tenant(tx, 2).await?;
-                staged::insert(tx, &id, "ticket", &make::workspace_id(1), 5).await?;
-                assert!(staged::find_open(tx, "ticket", &make::workspace_id(2)).await?.is_none());
-                assert_eq!(staged::find_open(tx, "ticket", &make::workspace_id(1)).await?.as_ref(), Some(&id));
+                make::staged_upload(tx, &id, 1, 5).await?;
+                assert!(staged::find_open(tx, id.as_str(), &make::workspace_id(2)).await?.is_none());
+                assert_eq!(staged::find_open(tx, id.as_str(), &make::workspace_id(1)).await?.as_ref(), Some(&id));
                 let uses = [staged::finalize(tx, &id, 6).await?, staged::finalize(tx, &id, 7).await?];
-                assert!(staged::find_open(tx, "ticket", &make::workspace_id(1)).await?.is_none());
+                assert!(staged::find_open(tx, id.as_str(), &make::workspace_id(1)).await?.is_none());
                 assert!(staged::delete_before(tx, 5, 10).await?.is_empty());
                 assert_eq!(staged::delete_before(tx, 6, 10).await?, [id]);
                 Ok::<_, DbError>(uses)

@@ -5,7 +5,7 @@ use plinth_spec::FailureCode;
 use plinth_spec::preview::PreviewAnswer;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{JobError, customer_message, failure_code, failure_message};
+use crate::failure::{JobError, customer_message, failure_code, failure_message, is_of_request};
 use crate::manifest::Manifest;
 use crate::progress::Stage;
 
@@ -76,17 +76,29 @@ pub struct ChildFailure {
     /// Message for the customer. It is only set if `message` is meant for the operator of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub customer_message: Option<String>,
+    /// Whether the model, the settings or an asset caused the failure. Otherwise the cause is the machine or a bug.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_request: bool,
 }
 
 impl ChildFailure {
-    /// Returns a failure whose message is meant for the operator and for customers.
+    /// Returns a failure of the machine or of this program, whose message is meant for the operator and for customers.
     pub const fn new(code: FailureCode, message: String) -> Self {
-        Self { code, message, customer_message: None }
+        Self { code, message, customer_message: None, is_of_request: false }
+    }
+
+    /// Returns a failure that the model, the settings or an asset caused.
+    pub const fn of_request(code: FailureCode, message: String) -> Self {
+        Self { code, message, customer_message: None, is_of_request: true }
     }
 
     pub(crate) fn of_job(error: &JobError) -> Self {
-        let message = customer_message(error).map(str::to_owned);
-        Self { code: failure_code(error), message: failure_message(error), customer_message: message }
+        Self {
+            code: failure_code(error),
+            message: failure_message(error),
+            customer_message: customer_message(error).map(str::to_owned),
+            is_of_request: is_of_request(error),
+        }
     }
 
     /// Returns the message that customers may read.
@@ -97,6 +109,8 @@ impl ChildFailure {
 
 #[cfg(test)]
 mod tests {
+    use plinth_scene::SceneError;
+
     use super::*;
 
     #[test]
@@ -110,5 +124,13 @@ mod tests {
         }
         let unknown = line.replace("display_lost", "bad_weather");
         assert!(serde_json::from_str::<ChildEvent>(&unknown).is_err());
+    }
+
+    #[test]
+    fn a_failure_tells_whether_the_request_caused_it() {
+        for (error, expected) in [(SceneError::NothingVisible.into(), true), (JobError::Crashed, false)] {
+            let line = serde_json::to_string(&ChildFailure::of_job(&error)).unwrap();
+            assert_eq!(serde_json::from_str::<ChildFailure>(&line).unwrap().is_of_request, expected, "{line}");
+        }
     }
 }

@@ -95,7 +95,8 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
             .map_err(|error| ChildFailure::of_job(&error))?;
         // The worker kills a process that sends an invalid answer, so the answer is checked before it is sent.
         if !answer.answers(question) {
-            return Err(crashed("the model has names or coordinates that are too large for an answer".to_owned()));
+            let message = "the model has names or coordinates that are too large for an answer".to_owned();
+            return Err(ChildFailure::of_request(FailureCode::RendererCrash, message));
         }
         return Ok(ChildEvent::PreviewAnswered { answer: Box::new(answer) });
     }

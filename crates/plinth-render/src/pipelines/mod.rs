@@ -195,7 +195,10 @@ impl Pipelines {
             )
         };
         let shade = || {
-            let key = |batch: &Batch, material: &MaterialOnGpu| (!sorted(batch)).then(|| material.key.clone());
+            // The pass fills the picture, so it does not depend on the sides of the triangles.
+            let key = |batch: &Batch, MaterialOnGpu { key, .. }: &MaterialOnGpu| {
+                (!sorted(batch)).then(|| (key.class.is_transparent(), key.defines.clone(), key.slots.clone()))
+            };
             per_batch(batches, materials, key, |_, material| surface::create_shade(base, material))
         };
         let transparent = || {

@@ -81,7 +81,14 @@ impl Service {
     }
 
     /// Opens the content of a file. With `range`, opens only these bytes.
+    /// Errors: `not_found` if the file was deleted after it was found.
     pub async fn open_delivery(&self, delivery: &Delivery, range: Option<Range<u64>>) -> Result<BlobStream> {
-        Ok(self.store.read_path(&delivery.path, range).await?)
+        self.store.read_path(&delivery.path, range).await.map_err(|error| {
+            if error.is_not_found() {
+                ServiceError::new(ErrorCode::NotFound, "the file was deleted")
+            } else {
+                error.into()
+            }
+        })
     }
 }

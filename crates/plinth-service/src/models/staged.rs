@@ -1,12 +1,13 @@
 //! Staged uploads: the client uploads a file to the store through a signed link, then finalizes it to create a model.
 
 use futures_util::StreamExt as _;
+use plinth_db::staged::NewStagedUpload;
 use plinth_db::workspaces::{self, Workspace};
 use plinth_db::{accounts, staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
-use plinth_store::{LinkMethod, Listed, NewLink, ObjectKey};
+use plinth_store::{BlobStream, LinkMethod, Listed, NewLink, ObjectKey};
 
 use super::check::Format;
 use super::create_from_file::ReceivedModel;
@@ -24,10 +25,13 @@ const TICKET_CHARS: usize = 40;
 const STAGED: &str = "staged";
 /// Maximum number of file sizes that are recorded in one transaction.
 const MEASURED_AT_ONCE: usize = 500;
+/// Time in milliseconds between the expiry of a link and the deletion of its file.
+const DELETED_AFTER_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
-/// Returns the earliest creation time of unfinalized uploads that count toward the limits of an account.
+/// Returns the time after which the link of an unfinalized upload must expire so that the upload counts toward the limits of an
+/// account. An upload counts until its file is deleted.
 const fn since(now: i64) -> i64 {
-    now - limits::STAGING_LIFETIME_SECS * 1000
+    now - DELETED_AFTER_MS
 }
 
 fn id_of(path: &str) -> Option<StagedId> {
@@ -38,7 +42,7 @@ fn id_of(path: &str) -> Option<StagedId> {
 pub(crate) fn too_many_bytes() -> ServiceError {
     let most = limits::STAGED_BYTES >> 30;
     let message = format!(
-        "the uploads that are not finalized have more than {most} GB; finalize some, or wait until they expire after two days"
+        "the uploads that are not finalized have more than {most} GB; finalize some, or wait until two days after their links expire"
     );
     ServiceError::new(ErrorCode::LimitReached, message)
 }
@@ -64,17 +68,22 @@ impl Service {
                 let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
-                    let message = format!("{most} upload links are open; finalize some of the uploads, or wait until they expire after two days");
+                    let message = format!("{most} upload links are open; finalize some of the uploads, or wait until two days after the links expire");
                     return Err(ServiceError::new(ErrorCode::LimitReached, message));
                 }
                 if staged::open_bytes(tx, &workspace, since, None).await? >= limits::STAGED_BYTES {
                     return Err(too_many_bytes());
                 }
-                staged::insert(tx, &row, &sha256, &workspace, now).await?;
-                // Schedules the deletion of the file for the time when the link has expired and the lifetime of staged
-                // files has passed.
-                let due = now + (expires_in + limits::STAGING_LIFETIME_SECS) * 1000;
-                unreferenced_objects::insert(tx, &path, due).await?;
+                let link_expires_at = now + expires_in * 1000;
+                let upload = NewStagedUpload {
+                    id: &row,
+                    ticket_sha256: &sha256,
+                    workspace_id: &workspace,
+                    created_at: now,
+                    link_expires_at,
+                };
+                staged::insert(tx, upload).await?;
+                unreferenced_objects::insert(tx, &path, link_expires_at + DELETED_AFTER_MS).await?;
                 Ok::<_, ServiceError>(now)
             })
         });
@@ -120,7 +129,10 @@ impl Service {
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
         // copy is used.
         let mut file = self.incoming_model(caller, Some(blob.size)).await?;
-        self.take_object(&key, &mut file).await?;
+        // A concurrent request with the same ticket may have created the model and deleted the file.
+        let pieces = self.store.read(&key, None).await;
+        let pieces = pieces.map_err(|error| if error.is_not_found() { missing() } else { error.into() })?;
+        take_content(pieces, &mut file).await?;
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
         let staged = Some(id.clone());
@@ -287,12 +299,11 @@ impl Service {
         }
         Ok((id, workspace))
     }
+}
 
-    async fn take_object(&self, key: &ObjectKey<'_>, file: &mut Incoming) -> Result<()> {
-        let mut pieces = self.store.read(key, None).await?;
-        while let Some(piece) = pieces.next().await {
-            file.write(&piece?).await?;
-        }
-        Ok(())
+async fn take_content(mut pieces: BlobStream, file: &mut Incoming) -> Result<()> {
+    while let Some(piece) = pieces.next().await {
+        file.write(&piece?).await?;
     }
+    Ok(())
 }

@@ -6,6 +6,7 @@ mod resource;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+pub use plinth_db::previews::Problem as PreviewProblem;
 use plinth_db::previews::{self, RequestKey};
 use plinth_db::queue;
 use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
@@ -36,7 +37,7 @@ const PREVIEW_RETRY_SECS: u64 = 2;
 const MAX_PAGE_ID_BYTES: usize = 64;
 
 /// Reply of a worker: the PNG, or the answer to the question as JSON, or the reason why the frame could not be drawn.
-pub type PreviewReply = std::result::Result<Vec<u8>, String>;
+pub type PreviewReply = std::result::Result<Vec<u8>, PreviewProblem>;
 
 /// A request for a preview.
 #[derive(Clone, Debug, Default)]
@@ -164,8 +165,8 @@ impl Service {
 
     /// Draws a frame of a model with the given settings, or answers a question about it. Returns a PNG, or a
     /// [`PreviewAnswer`] as JSON. If the account has another preview in progress, waits until that preview has ended.
-    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, no worker takes the request, or too many
-    /// previews wait.
+    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, no worker takes the request, the worker
+    /// fails, or too many previews wait.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
         // Not counted toward the rate limit here: requests of the API are counted before, and those of the web UI are limited by
         // the turns.
@@ -230,9 +231,12 @@ fn of_dataset(caller: &Caller, settings: Map<String, Value>) -> Result<RenderSet
     ))
 }
 
-/// Returns the error for a frame that could not be drawn. `reason` is the message of the worker.
-pub(crate) fn not_drawn(reason: String) -> ServiceError {
-    ServiceError::new(ErrorCode::InvalidSettings, reason).with_status(422)
+/// Returns the error for a frame that could not be drawn.
+pub(crate) fn not_drawn(problem: PreviewProblem) -> ServiceError {
+    match problem {
+        PreviewProblem::OfRequest(message) => ServiceError::new(ErrorCode::InvalidSettings, message).with_status(422),
+        PreviewProblem::Internal => ServiceError::internal("a worker could not draw a preview; its log says why"),
+    }
 }
 
 /// Parses settings, and converts settings of a dataset to settings of a video.

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::{DRAWING_LEASE_MS, HOLDING_MS, MAX_WAIT_MS, RESERVED_MS};
 use crate::error::{Result, ServiceError};
-use crate::previews::{MAX_PICTURE_BYTES, PreviewReply, PreviewTicket, WantedPreview};
+use crate::previews::{MAX_PICTURE_BYTES, PreviewProblem, PreviewReply, PreviewTicket, WantedPreview};
 use crate::service::Service;
 
 /// Interval at which a worker renews the lease of a request that it draws.
@@ -100,21 +100,24 @@ impl Service {
     }
 
     /// Reads a stored request. Returns the preview to draw, and the receiver of its result.
-    /// Errors: a message that says why the request cannot be drawn.
+    /// Errors: the reason why the request cannot be drawn.
     async fn wanted(
         &self,
         request: &Request,
-    ) -> std::result::Result<(WantedPreview, oneshot::Receiver<PreviewReply>), String> {
+    ) -> std::result::Result<(WantedPreview, oneshot::Receiver<PreviewReply>), PreviewProblem> {
         let unreadable = |error: &dyn std::error::Error| {
-            tracing::error!(error = %error, "a preview cannot be drawn");
-            "the preview cannot be drawn by this version of the worker".to_owned()
+            tracing::error!(error = %error, "this version of the worker cannot read the request for a preview");
+            PreviewProblem::Internal
         };
         let read: Travelling = serde_json::from_str(&request.request).map_err(|error| unreadable(&error))?;
         let settings = RenderSettings::from_json(&read.settings, ParseOptions { uncapped_length: true });
         let settings = settings.map_err(|error| unreadable(&error))?;
         // The assets may have changed since the request was stored, so they are looked up now.
-        let assets = self.find_assets(&request.workspace_id, &settings).await.map_err(|error| unreadable(&error))?;
-        let assets = assets.map_err(|missing| missing.message)?;
+        let assets = self.find_assets(&request.workspace_id, &settings).await.map_err(|error| {
+            tracing::error!(error = %error, cause = ?error.cause, "the assets of a preview cannot be looked up");
+            PreviewProblem::Internal
+        })?;
+        let assets = assets.map_err(|missing| PreviewProblem::OfRequest(missing.message))?;
         let (reply, drawn) = oneshot::channel();
         let wanted = WantedPreview {
             workspace_id: request.workspace_id.clone(),
@@ -163,16 +166,18 @@ impl Service {
 
     async fn store_drawn(&self, key: &RequestKey, drawn: PreviewReply) -> Result<()> {
         let drawn = match drawn {
-            Ok(picture) if picture.len() as u64 > MAX_PICTURE_BYTES => Err("the picture is too large".to_owned()),
+            Ok(picture) if picture.len() as u64 > MAX_PICTURE_BYTES => {
+                tracing::error!(bytes = picture.len(), "the picture of a preview is too large");
+                Err(PreviewProblem::Internal)
+            }
             drawn => drawn.map(Arc::<[u8]>::from),
         };
         let (key, token) = (key.clone(), self.arrivals.token.clone());
         let stored = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let lease = Lease { token: &token, until: now + HOLDING_MS };
-                let drawn = drawn.as_ref().map(Arc::clone).map_err(String::as_str);
                 // If the picture was not stored, the request was withdrawn or replaced.
-                if !previews::finish(tx, &key, lease, drawn).await? {
+                if !previews::finish(tx, &key, lease, &drawn).await? {
                     previews::end_withdrawn(tx, &key, &token, now).await?;
                 }
                 Ok::<_, DbError>(())

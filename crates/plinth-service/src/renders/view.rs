@@ -1,10 +1,10 @@
 //! Converts renders to their API form.
 
 use plinth_db::renders;
+use plinth_spec::OutputFile;
 use plinth_spec::funding::Pool;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::{Render, Timestamp};
-use plinth_spec::{FailureCode, OutputFile};
 use serde_json::Value;
 
 use crate::error::{Result, ServiceError};
@@ -39,7 +39,7 @@ pub(crate) fn view(render: &renders::Render) -> Result<Render> {
         render_settings: echoed_settings(&render.settings, render.pool)?,
         file_size: size(OutputFile::Video),
         error_message: render.error_message.clone(),
-        failure_code: render.failure_code.filter(|_code| failed).map(FailureCode::as_str),
+        failure_code: render.failure_code.filter(|_code| failed),
         has_web_variant: size(OutputFile::Web).is_some(),
         has_thumb: size(OutputFile::Thumb).is_some(),
         is_preview: is_preview(render),

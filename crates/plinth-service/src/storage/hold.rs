@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use plinth_db::holds;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
@@ -13,12 +14,15 @@ use crate::service::Service;
 const RENEWALS: u32 = 10;
 const ID_CHARS: usize = 16;
 
-/// A deletion hold. While this value exists, no machine deletes objects from the store.
+/// A deletion hold. While this value exists, no machine deletes objects from the store, unless the hold is lost because
+/// it could not be renewed in time.
 #[derive(Debug)]
 pub struct Hold {
     service: Service,
     id: String,
     renewing: JoinHandle<()>,
+    /// Cancelled when a renewal finds that the hold has expired.
+    lost: CancellationToken,
 }
 
 impl Drop for Hold {
@@ -39,15 +43,19 @@ impl Service {
         beginning.await?;
         let (service, renewed) = (self.clone(), id.clone());
         let pause = Duration::from_secs(self.options.hold_secs.into()) / RENEWALS;
+        let lost = CancellationToken::new();
+        let expired = lost.clone();
         let renewing = tokio::spawn(async move {
-            loop {
+            while !expired.is_cancelled() {
                 tokio::time::sleep(pause).await;
-                if let Err(error) = service.renew_hold(renewed.clone()).await {
-                    tracing::warn!(error = %error, "renewing the deletion hold failed");
+                match service.renew_hold(renewed.clone()).await {
+                    Ok(true) => {}
+                    Ok(false) => expired.cancel(),
+                    Err(error) => tracing::warn!(error = %error, "renewing the deletion hold failed"),
                 }
             }
         });
-        Ok(Hold { service: self.clone(), id, renewing })
+        Ok(Hold { service: self.clone(), id, renewing, lost })
     }
 
     fn hold_ms(&self) -> i64 {
@@ -85,6 +93,11 @@ impl Service {
 }
 
 impl Hold {
+    /// Waits until a renewal finds that the hold has expired. Objects may have been deleted after its expiry.
+    pub async fn lost(&self) {
+        self.lost.cancelled().await;
+    }
+
     /// Ends the hold. Returns false if the hold had expired already; objects may have been deleted after its expiry.
     pub async fn release(self) -> Result<bool> {
         let id = self.id.clone();

@@ -207,7 +207,7 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
         }
     }
     let ended = render().await;
-    assert_eq!((ended.status, ended.failure_code), (RenderStatus::Error, Some("reaped")));
+    assert_eq!((ended.status, ended.failure_code), (RenderStatus::Error, Some(FailureCode::Reaped)));
     assert_eq!(test_service.account().await.paid, 100);
     // Reports of workers whose leases have expired change nothing.
     for claim in [&first, &last] {
@@ -258,7 +258,7 @@ async fn failures_are_refunded_once_unless_the_model_caused_them(address: &str) 
         let lost = if code == FailureCode::RendererError { 4 } else { 0 };
         assert_eq!(test_service.account().await.paid, before - lost, "{}", code.as_str());
         let view = test_service.service.render(&test_service.caller, render.id.as_str()).await.unwrap();
-        assert_eq!((view.failure_code, view.hls_status), (Some(code.as_str()), HlsStatus::Skipped));
+        assert_eq!((view.failure_code, view.hls_status), (Some(code), HlsStatus::Skipped));
     }
     test_service.assert_balanced().await;
 }

@@ -135,7 +135,7 @@ impl Run<'_> {
             assert!(refunded.is_empty() || refunded == [-charged[0]], "a render is refunded at most once, and in full");
             let Ok(render) = self.test_service.service.render(&self.test_service.caller, id).await else { continue };
             let is_refunded = match render.status {
-                RenderStatus::Error => render.failure_code != Some("renderer_error"),
+                RenderStatus::Error => render.failure_code != Some(FailureCode::RendererError),
                 RenderStatus::Failed => !refunded.is_empty(),
                 _ => false,
             };

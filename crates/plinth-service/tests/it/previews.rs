@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use plinth_db::Heard;
-use plinth_service::previews::{MAX_PICTURE_BYTES, Preview, WantedPreview};
+use plinth_db::previews::{self, Request, RequestKey, State};
+use plinth_service::previews::{MAX_PICTURE_BYTES, Preview, PreviewProblem, PreviewReply, WantedPreview};
 use plinth_service::{Clock, Result, Service};
+use plinth_spec::id::ModelId;
 use plinth_spec::preview::PreviewOptions;
 use plinth_spec::{ErrorCode, Takes};
 use plinth_testkit::{TestDatabase, on_both_databases};
@@ -15,6 +17,9 @@ use tokio::time::{sleep, timeout};
 use crate::test_service::{self, TestService};
 
 const PATIENCE: Duration = Duration::from_mins(1);
+/// The error of a preview that failed because of the service: code, status and message.
+const INTERNAL: (ErrorCode, u16, &str) =
+    (ErrorCode::Internal, 500, "the server could not process the request; please try again");
 
 /// Asks for a preview in a task, as a request handler does.
 fn ask(test_service: &TestService, model: &str, zoom: f64) -> JoinHandle<Result<Vec<u8>>> {
@@ -50,18 +55,76 @@ async fn the_request_and_what_was_drawn_travel_through_the_database(address: &st
     let picture = vec![7; 100_000];
     wanted.reply.send(Ok(picture.clone())).unwrap();
     assert_eq!(asked.await.unwrap().unwrap(), picture);
-    for (drawn, message) in [
-        (Err("there is no mesh to draw".to_owned()), "there is no mesh to draw"),
-        (Ok(vec![7; usize::try_from(MAX_PICTURE_BYTES).unwrap() + 1]), "the picture is too large"),
+    let (of_request, expected) = of_request();
+    for (drawn, expected) in [
+        (of_request, expected),
+        (Err(PreviewProblem::Internal), INTERNAL),
+        (Ok(vec![7; usize::try_from(MAX_PICTURE_BYTES).unwrap() + 1]), INTERNAL),
     ] {
         let asked = ask(&test_service, &model, 2.0);
         claim(&worker).await.reply.send(drawn).unwrap();
-        let error = asked.await.unwrap().unwrap_err();
-        assert_eq!((error.code, error.status, error.message.as_str()), (ErrorCode::InvalidSettings, 422, message));
+        assert_fails(asked, expected).await;
     }
     let stranger = test_service::caller(&test_service.service, "eve@example.org").await;
     let denied = test_service.service.preview(&stranger, &model, Preview::default()).await.unwrap_err();
     assert_eq!(denied.code, ErrorCode::ModelNotFound);
+}
+
+/// Returns the reply to a request that cannot be drawn, and the expected error.
+fn of_request() -> (PreviewReply, (ErrorCode, u16, &'static str)) {
+    let message = "there is no mesh to draw";
+    (Err(PreviewProblem::OfRequest(message.to_owned())), (ErrorCode::InvalidSettings, 422, message))
+}
+
+async fn assert_fails(asked: JoinHandle<Result<Vec<u8>>>, expected: (ErrorCode, u16, &str)) {
+    let error = asked.await.unwrap().unwrap_err();
+    assert_eq!((error.code, error.status, error.message.as_str()), expected);
+}
+
+async fn failures_of_the_worker_in_this_process_are_not_those_of_the_request(address: &str) {
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    let mut wanted = test_service.service.take_previews().unwrap();
+    let (of_request, expected) = of_request();
+    for (reply, expected) in
+        [(Some(of_request), expected), (Some(Err(PreviewProblem::Internal)), INTERNAL), (None, INTERNAL)]
+    {
+        let asked = ask(&test_service, &model, 1.5);
+        let WantedPreview { reply: answer, .. } = timeout(PATIENCE, wanted.recv()).await.unwrap().unwrap();
+        match reply {
+            Some(reply) => answer.send(reply).unwrap(),
+            // As if the worker had panicked.
+            None => drop(answer),
+        }
+        assert_fails(asked, expected).await;
+    }
+}
+
+async fn a_request_that_a_worker_cannot_read_is_an_internal_problem(address: &str) {
+    let test_service = TestService::new(address).await;
+    let worker = test_service.beside(address).await;
+    let caller = &test_service.caller;
+    let key = RequestKey {
+        account_id: caller.account_id.clone(),
+        model_id: ModelId::parse(&test_service.model("chair").await).unwrap(),
+        page_id: "page".to_owned(),
+        request_id: "request".to_owned(),
+    };
+    let request = Request {
+        key: key.clone(),
+        workspace_id: caller.workspace_id.clone(),
+        payer_id: caller.payer_id.clone(),
+        request: "{}".to_owned(),
+    };
+    let inserting = test_service
+        .service
+        .db()
+        .write(move |tx| Box::pin(async move { previews::insert(tx, &request, test_service::START).await }));
+    inserting.await.unwrap();
+    assert!(worker.claim_preview(None).await.unwrap().is_none());
+    let mut conn = test_service.service.db().read().await.unwrap();
+    let state = previews::find_state(&mut conn, &key, test_service::START).await.unwrap();
+    assert_eq!(state, State::Drawn(Err(PreviewProblem::Internal)));
 }
 
 async fn a_dropped_reply_and_a_cancelled_request(address: &str) {
@@ -192,6 +255,8 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         the_request_and_what_was_drawn_travel_through_the_database
+        failures_of_the_worker_in_this_process_are_not_those_of_the_request
+        a_request_that_a_worker_cannot_read_is_an_internal_problem
         a_dropped_reply_and_a_cancelled_request
         a_newer_request_replaces_an_older_one_of_another_server
     }

@@ -265,7 +265,7 @@ async fn only_pending_renders_are_cancelled_and_only_ended_ones_deleted(address:
     assert_eq!(code(service.dismiss_render(caller, &id).await), ErrorCode::BadRequest);
     service.fail_render(&claim, FailureCode::RendererError, "bad\nmodel").await.unwrap().unwrap();
     let failed = service.render(caller, &id).await.unwrap();
-    assert_eq!((failed.failure_code, failed.error_message.as_deref()), (Some("renderer_error"), Some("bad")));
+    assert_eq!((failed.failure_code, failed.error_message.as_deref()), (Some(FailureCode::RendererError), Some("bad")));
     assert_eq!(test_service.account().await.paid, 96, "a failure caused by the model is not refunded");
     assert_eq!(not_cancelled(&id).await, "the render has ended and can no longer be cancelled");
     assert!(service.dismiss_render(caller, &id).await.unwrap().dismissed);

@@ -39,6 +39,15 @@ async fn an_expired_hold_is_reported_and_cannot_be_renewed(address: &str) {
     assert!(!test_service.service.is_held().await.unwrap());
 }
 
+async fn the_holder_learns_that_its_hold_has_expired(address: &str) {
+    // The hold is renewed ten times per second of real time.
+    let test_service = TestService::with(address, |options| options.hold_secs = 1).await;
+    let hold = test_service.service.hold_storage().await.unwrap();
+    test_service.wait_ms(1000);
+    tokio::time::timeout(std::time::Duration::from_mins(1), hold.lost()).await.unwrap();
+    assert!(!hold.release().await.unwrap());
+}
+
 async fn a_dropped_hold_expires(address: &str) {
     let test_service = TestService::new(address).await;
     drop(test_service.service.hold_storage().await.unwrap());
@@ -79,6 +88,7 @@ mod both {
     on_both_databases! {
         a_hold_is_renewed_until_it_is_released
         an_expired_hold_is_reported_and_cannot_be_renewed
+        the_holder_learns_that_its_hold_has_expired
         a_dropped_hold_expires
         a_hold_keeps_no_requests_for_previews
     }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use plinth_db::staged::NewStagedUpload;
 use plinth_service::access::Caller;
 use plinth_service::{Result, Service};
 use plinth_spec::id::StagedId;
@@ -86,8 +87,51 @@ async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
         ask().await.unwrap();
     }
     assert_eq!(code(ask().await), ErrorCode::LimitReached);
-    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    test_service.wait_ms((limits::EXPIRES_DEFAULT_SECS + limits::STAGING_LIFETIME_SECS) * 1000);
     ask().await.unwrap();
+}
+
+async fn an_upload_with_a_long_link_counts_until_its_file_is_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let ask = async || service.create_upload_url(caller, Some(limits::EXPIRES_MAX_SECS)).await;
+    let long = ask().await.unwrap();
+    let path = long.url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+    for _n in 1..limits::STAGED_UPLOADS {
+        ask().await.unwrap();
+    }
+    test_service.wait_ms((limits::EXPIRES_MAX_SECS - 60) * 1000);
+    put(service, &long.url, b"abc").await.unwrap();
+    assert_eq!(code(ask().await), ErrorCode::LimitReached, "the links still accept files");
+    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    service.clean_up().await.unwrap();
+    assert_eq!(service.store().find_path(path).await.unwrap().map(|blob| blob.size), Some(3));
+    assert_eq!(code(ask().await), ErrorCode::LimitReached, "the files are still stored");
+    test_service.wait_ms(61 * 1000);
+    ask().await.unwrap();
+    service.clean_up().await.unwrap();
+    assert!(service.store().find_path(path).await.unwrap().is_none());
+}
+
+async fn the_bytes_of_an_upload_with_a_long_link_count_while_the_link_works(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let long = service.create_upload_url(caller, Some(limits::EXPIRES_MAX_SECS)).await.unwrap();
+    let id = staged_id(&long.url);
+    service
+        .db()
+        .write(move |tx| Box::pin(async move { plinth_db::staged::set_size(tx, &id, limits::STAGED_BYTES - 3).await }))
+        .await
+        .unwrap();
+    test_service.wait_ms(limits::EXPIRES_MAX_SECS * 1000);
+    let short = service.create_upload_url(caller, None).await.unwrap();
+    put(service, &short.url, b"abc").await.unwrap();
+    assert_eq!(code(put(service, &short.url, b"abcd").await), ErrorCode::LimitReached);
+}
+
+/// Returns the identifier of the upload of a link.
+fn staged_id(url: &str) -> StagedId {
+    StagedId::parse(url.split("/staged/").nth(1).unwrap().split('.').next().unwrap()).unwrap()
 }
 
 /// Sends a file to an upload link.
@@ -127,7 +171,7 @@ async fn files_that_are_sent_to_one_link_at_the_same_time_are_measured(address: 
         second.unwrap();
         let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
         assert_eq!(stored, Some(recorded), "after {delay_ms} ms");
-        // The upload expires, so that only the file of the next link counts.
+        // The link expires, so that only the file of the next link is counted.
         test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
     }
 }
@@ -167,9 +211,8 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     let (service, caller) = (&test_service.service, &test_service.caller);
     let staged = service.create_upload_url(caller, None).await.unwrap();
     let other = service.create_upload_url(caller, None).await.unwrap();
-    let id = |url: &str| StagedId::parse(url.split("/staged/").nth(1).unwrap().split('.').next().unwrap()).unwrap();
     let set_size = async |url: &str, size: u64| {
-        let id = id(url);
+        let id = staged_id(url);
         service
             .db()
             .write(move |tx| Box::pin(async move { plinth_db::staged::set_size(tx, &id, size).await }))
@@ -197,7 +240,7 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     // Another account has its own limit. Expired files do not count.
     let guest = test_service::caller(service, "grace@example.org").await;
     service.create_upload_url(&guest, None).await.unwrap();
-    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    test_service.wait_ms((limits::EXPIRES_DEFAULT_SECS + limits::STAGING_LIFETIME_SECS) * 1000);
     service.create_upload_url(caller, None).await.unwrap();
 }
 
@@ -361,10 +404,7 @@ async fn the_latest_files_beyond_the_limit_of_an_account_are_deleted(address: &s
         test_service.wait_ms(1_000);
         service.create_upload_url(caller, None).await.unwrap()
     }];
-    let ids = links.each_ref().map(|link| {
-        let name = link.url.split("/staged/").nth(1).unwrap();
-        StagedId::parse(name.split(".glb").next().unwrap()).unwrap()
-    });
+    let ids = links.each_ref().map(|link| staged_id(&link.url));
     for id in &ids {
         let file = tempfile_with(&glb_with_triangle("late"));
         service.store().put_file(&ObjectKey::Staged(id), file.path()).await.unwrap();
@@ -383,7 +423,14 @@ async fn the_latest_files_beyond_the_limit_of_an_account_are_deleted(address: &s
         Box::pin(async move {
             for n in 0..limits::STAGED_BYTES / limits::MODEL_FILE_BYTES - 1 {
                 let id = StagedId::parse(&format!("{n:012}")).unwrap();
-                plinth_db::staged::insert(tx, &id, &n.to_string(), &workspace, test_service::START).await?;
+                let upload = NewStagedUpload {
+                    id: &id,
+                    ticket_sha256: id.as_str(),
+                    workspace_id: &workspace,
+                    created_at: test_service::START,
+                    link_expires_at: test_service::START + limits::EXPIRES_DEFAULT_SECS * 1000,
+                };
+                plinth_db::staged::insert(tx, upload).await?;
                 plinth_db::staged::set_size(tx, &id, limits::MODEL_FILE_BYTES).await?;
             }
             Ok::<_, plinth_db::DbError>(())
@@ -401,6 +448,8 @@ mod both {
         a_staged_upload_is_finalized_once
         known_files_and_uploads_without_credits_are_not_checked
         the_number_of_open_staged_uploads_is_limited
+        an_upload_with_a_long_link_counts_until_its_file_is_deleted
+        the_bytes_of_an_upload_with_a_long_link_count_while_the_link_works
         the_size_of_staged_files_is_limited
         files_that_are_sent_to_one_link_at_the_same_time_are_measured
         a_file_that_is_stored_while_its_upload_is_finalized_is_deleted

@@ -18,11 +18,11 @@ pub const MODEL_RENDERS_CHARACTERS: u64 = 4 << 20;
 pub const ACCOUNT_STORAGE_BYTES: u64 = 100 << 30;
 /// Maximum number of free system previews per account in 24 hours.
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
-/// Maximum number of staged uploads per account that are neither finalized nor expired.
+/// Maximum number of staged uploads per account that are not finalized and whose file has not been deleted.
 pub const STAGED_UPLOADS: u64 = 100;
 /// Maximum total size in bytes of an account's staged files that are not finalized yet.
 pub const STAGED_BYTES: u64 = 20 << 30;
-/// Lifetime of a staged file that is not finalized, in seconds.
+/// Lifetime of a staged file that is not finalized, in seconds after its link has expired.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
 /// Maximum number of model files that an account may upload at the same time. Further uploads wait.
 pub const UPLOADS_AT_ONCE: u64 = 16;

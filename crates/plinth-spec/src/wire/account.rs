@@ -53,8 +53,8 @@ pub struct BoundWorkspace {
 /// `datasetQuality` and `length`.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct QuoteRequest {
-    /// Renders to price, at most 100.
-    #[schema(required, value_type = Vec<super::RenderSettings>, max_items = 100)]
+    /// Renders to price: 1 to 100.
+    #[schema(required, value_type = Vec<super::RenderSettings>, min_items = 1, max_items = 100)]
     pub renders: Option<Vec<Value>>,
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::settings::{EchoedRenderSettings, RenderSettings};
 use super::timestamp::Timestamp;
+use crate::failure_code::FailureCode;
 use crate::id::{ModelId, RenderId};
 use crate::output_file::OutputFile;
 use crate::state::{HlsStatus, RenderStatus};
@@ -36,7 +37,7 @@ pub struct Render {
     pub error_message: Option<String>,
     /// Machine-readable reason of the failure. It is set if `status` is `error`.
     #[schema(required)]
-    pub failure_code: Option<&'static str>,
+    pub failure_code: Option<FailureCode>,
     /// Whether the render has a web video.
     pub has_web_variant: bool,
     /// Whether the render has a thumbnail video.

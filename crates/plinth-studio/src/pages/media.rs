@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
+use plinth_api::file_response;
 use plinth_service::delivery::attachment;
 
 use crate::error::Result;
@@ -20,19 +21,20 @@ pub(crate) fn is_media(path: &str) -> bool {
     path.starts_with("/renders/") && (path.contains("/hls/") || path.contains("/dataset/"))
 }
 
-/// Sends a file of the render's HLS stream.
+/// Sends a file of the render's HLS stream, or the range of its bytes that the browser requests. Safari plays no media of a
+/// server that ignores ranges.
 pub(crate) async fn hls(
     State(studio): State<Studio>,
     user: CurrentUser,
     Path((id, name)): Path<(String, String)>,
+    headers: HeaderMap,
 ) -> Result<Response> {
     let delivery = studio.service.hls_file(user.caller(), &id, &name).await?;
-    let content = studio.service.open_delivery(&delivery, None).await?;
-    let mut response = Body::from_stream(content).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(delivery.blob.size));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
-    set_type(headers, &delivery.content_type);
+    let mut response = file_response(&studio.service, &headers, &delivery).await?;
+    // Browsers must not cache the rejection of a range.
+    if !response.status().is_client_error() {
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    }
     Ok(response)
 }
 

@@ -86,7 +86,6 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     let video = [OutputFile::Web, OutputFile::Video].into_iter().find(|video| has(*video));
     let progress = service.render_progress(caller, std::slice::from_ref(&render.id)).await?;
     let codec = read.video().quality.codec();
-    let failure = render.failure_code.and_then(FailureCode::from_name);
     let is_dataset = has(OutputFile::Dataset);
     let scripts: &'static [&'static str] =
         if is_dataset { &["render.js", "dataset.js", "share.js"] } else { &["render.js", "player.js", "share.js"] };
@@ -96,7 +95,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         status: format::status(render.status),
         live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
         problem: render.error_message.as_deref().map(sentence),
-        advice: failure.map(FailureCode::advice),
+        advice: render.failure_code.map(FailureCode::advice),
         refund: if render.status.has_failed() { service.render_refund(caller, &id).await? } else { None },
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(OutputFile::as_str),

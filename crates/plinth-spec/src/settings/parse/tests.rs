@@ -188,6 +188,14 @@ fn aliases_are_resolved_in_what_is_echoed() {
 }
 
 #[test]
+fn numbers_are_echoed_as_they_were_sent() {
+    // A parser that rounds twice returns a neighbouring number for each of these.
+    let sent = r#"{"panX":0.9659258262890683,"rotateY":94.95886283158103,"zoom":3.8637033051562732}"#;
+    let settings = RenderSettings::from_text(sent, ParseOptions::default()).unwrap();
+    assert_eq!(settings.canonical(), sent);
+}
+
+#[test]
 fn a_dataset_effect_and_a_video_output_contradict_each_other() {
     let error = parse(json!({"effect": "dataset", "output": "video"})).unwrap_err();
     assert_eq!((error.kind, error.field.as_str()), (SettingsErrorKind::InvalidSettings, "effect"));

@@ -104,7 +104,7 @@ impl<'a> Backup<'a> {
         let address = format!("sqlite://{}", database.display());
         let copy = Db::open(&address, DbOptions { may_change: false, ..DbOptions::default() }).await?;
         let copied = self.copy_objects(&copy).await;
-        // Closing the copy merges its write-ahead log, so that the copy is a single file.
+        // After the copy is closed, it is a single file without a log.
         copy.close().await;
         copied?;
         let file = File::open(&database)?;

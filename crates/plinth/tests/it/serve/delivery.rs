@@ -58,6 +58,9 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
             ("range", "bytes=0-1,4-5", 200, 0..size),
             ("range", "bytes=4-2", 200, 0..size),
             ("range", "lines=0-1", 200, 0..size),
+            ("if-match", &etag, 200, 0..size),
+            ("if-match", &format!("\"other\", {etag}"), 200, 0..size),
+            ("if-match", "*", 200, 0..size),
             ("if-none-match", "\"other\"", 200, 0..size),
             ("if-none-match", &etag, 304, 0..0),
             ("if-none-match", &format!("\"other\", W/{etag}"), 304, 0..0),
@@ -75,6 +78,10 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
         assert_eq!(header(outside.headers(), "content-range"), format!("bytes */{size}"), "{path}");
         let outside = Answer::of(outside).await;
         assert_eq!(outside.rejection(), (416, "range_not_satisfiable"), "{path}");
+        for known in ["\"other\"", &format!("W/{etag}")] {
+            let changed = client.request(Method::GET, &path).header("range", "bytes=0-1").header("if-match", known);
+            assert_eq!(Answer::to(changed).await.rejection(), (412, "precondition_failed"), "{path}: {known}");
+        }
         for (known, status) in [(etag.as_str(), 206), ("\"other\"", 200)] {
             let part = client.request(Method::GET, &path).header("range", "bytes=0-1").header("if-range", known);
             assert_eq!(part.send().await.unwrap().status(), status, "{path}: the file {known}");

@@ -15,6 +15,7 @@ mod dump;
 mod endpoints;
 mod envelope;
 mod fleet;
+mod headers;
 mod hold;
 mod ingest;
 mod kept;

@@ -1,6 +1,5 @@
 //! Tests of logs, metrics and health.
 
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use plinth_testkit::{Client, Form, glb_with_sphere};
@@ -10,11 +9,20 @@ use super::on_both;
 use super::server::{EMAIL, Installation, Served, Server};
 use crate::niceness;
 
+/// Starts a server that serves metrics at a free port. Also returns the address of the metrics.
+fn serve_metrics(installation: &Installation, args: &[&str]) -> (Server, String) {
+    let server = installation.serve(&[&["--metrics-listen", "127.0.0.1:0", "--log-format", "json"], args].concat());
+    // The server logs this line before it prints the address at which it serves. Earlier servers may have logged text.
+    let log = installation.log();
+    let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let line = lines.rfind(|line| line["message"] == "metrics are served").unwrap();
+    (server, line["address"].as_str().unwrap().to_owned())
+}
+
 #[tokio::test]
 async fn metrics_have_a_separate_listener() {
     let installation = Installation::with_sqlite();
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let server = installation.serve(&["--no-worker", "--metrics-listen", &address]);
+    let (server, address) = serve_metrics(&installation, &["--no-worker"]);
     let client = Client::new(&server.base, &installation.account(EMAIL));
     client.upload("chair", Some(json!({"quality": "share", "length": 3}))).await.data();
     client.upload("table", None).await.data();
@@ -41,8 +49,7 @@ async fn metrics_have_a_separate_listener() {
 async fn metrics_are_served_without_the_database() {
     let mut served = Served::with_postgres_and_s3().await;
     served.server.end();
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let server = served.installation.serve(&["--no-worker", "--metrics-listen", &address]);
+    let (server, address) = serve_metrics(&served.installation, &["--no-worker"]);
     let client = Client::new(&server.base, &served.client.token);
     client.upload("chair", None).await.data();
     let scrape = async || {
@@ -69,8 +76,7 @@ async fn metrics_are_served_without_the_database() {
 #[tokio::test]
 async fn counters_of_a_worker_begin_with_zero() {
     let installation = Installation::with_sqlite();
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let server = installation.serve(&["--metrics-listen", &address]);
+    let (server, address) = serve_metrics(&installation, &[]);
     let (http, begin) = (Client::new(&server.base, "").http, Instant::now());
     let lines = [
         "plinth_worker_claims_total{kind=\"render\"} 0",

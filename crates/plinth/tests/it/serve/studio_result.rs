@@ -1,6 +1,7 @@
 //! Tests of the page of a finished render: its stream, its bundle, links that work without a sign-in, and failures.
 
 use plinth_spec::FailureCode;
+use reqwest::Method;
 use serde_json::json;
 
 use super::backstage::{Backstage, PACKAGING, content};
@@ -36,6 +37,50 @@ async fn the_page_sends_only_files_of_the_stream_and_only_to_members(served: Ser
     assert!(page.shows("Settings that differ from their defaults") && page.shows("controls"), "{}", page.html);
     alice.send("/sign-out", &[]).await;
     assert_ne!(alice.get(&format!("/renders/{id}/hls/master.m3u8")).await.status, 200);
+}
+
+/// Safari requests media in ranges, and plays none of a server that ignores them.
+async fn files_of_the_stream_support_ranges_and_conditions(served: Served) {
+    let id = served.finished().await;
+    let alice = served.browser(EMAIL).await;
+    let path = format!("/renders/{id}/hls/540p/init.mp4");
+    let text = content("540p/init.mp4");
+    let size = text.len();
+    let whole = alice.get(&path).await;
+    let etag = whole.header("etag");
+    assert_eq!((whole.status, whole.header("accept-ranges")), (200, "bytes"));
+    assert_eq!(whole.header("content-length"), size.to_string());
+    assert!(etag.len() > 2, "{whole:?}");
+    let get = async |headers: &[(&str, &str)]| {
+        let request = alice.request(Method::GET, &path);
+        Page::of(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+    };
+    for (headers, range) in [
+        (vec![("range", "bytes=0-1")], 0..2),
+        (vec![("range", "bytes=2-4")], 2..5),
+        (vec![("range", "bytes=-3")], size - 3..size),
+        (vec![("range", "bytes=2-4"), ("if-range", etag)], 2..5),
+        (vec![("range", "bytes=2-4"), ("if-match", etag)], 2..5),
+    ] {
+        let part = get(&headers).await;
+        let described = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+        assert_eq!((part.status, part.header("content-range")), (206, described.as_str()), "{headers:?}");
+        assert_eq!((part.header("content-type"), part.html.as_str()), ("video/mp4", &text[range]), "{headers:?}");
+        assert!(part.header("cache-control").starts_with("private, max-age"), "{headers:?}");
+    }
+    for (headers, status) in [
+        (vec![("range", "bytes=0-1"), ("if-range", "\"other\"")], 200),
+        (vec![("if-none-match", etag)], 304),
+        (vec![("if-match", "\"other\"")], 412),
+    ] {
+        assert_eq!(get(&headers).await.status, status, "{headers:?}");
+    }
+    let after_the_end = format!("bytes={size}-");
+    let outside = get(&[("range", after_the_end.as_str())]).await;
+    assert_eq!((outside.status, outside.header("content-range")), (416, format!("bytes */{size}").as_str()));
+    assert_eq!(outside.header("cache-control"), "no-store");
+    let head = Page::of(alice.request(Method::HEAD, &path).header("range", "bytes=0-1")).await;
+    assert_eq!((head.status, head.header("content-length"), head.html.as_str()), (200, size.to_string().as_str(), ""));
 }
 
 async fn links_open_without_a_sign_in_and_are_made_only_by_members(served: Served) {
@@ -86,6 +131,7 @@ async fn a_failed_render_shows_the_message_what_to_do_and_the_refund(served: Ser
 
 on_both! {
     the_page_sends_only_files_of_the_stream_and_only_to_members
+    files_of_the_stream_support_ranges_and_conditions
     links_open_without_a_sign_in_and_are_made_only_by_members
     a_failed_render_shows_the_message_what_to_do_and_the_refund
 }

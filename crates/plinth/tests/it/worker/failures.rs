@@ -1,23 +1,26 @@
 //! Tests of renders that fail, and of their refunds.
 
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{NewOverlay, NewTexture};
+use plinth_spec::FailureCode;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
 use plinth_testkit::{glb_too_large_to_draw, png};
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
-use super::deployment::{Deployment, endless, tiny};
+use super::deployment::{Deployment, Worker, endless, tiny};
 use super::renders::environment;
 
 /// Asserts that the render failed with this code and message and was refunded.
 async fn assert_failed(deployment: &Deployment, render: &Render, code: &str, expected: &str) {
     let message = render.error_message.clone().unwrap_or_default();
-    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(code)), "{message}");
+    let failure_code = render.failure_code.map(FailureCode::as_str);
+    assert_eq!((render.status, failure_code), (RenderStatus::Error, Some(code)), "{message}");
     assert!(message.contains(expected), "{message}");
     let scratch = deployment.folder.path().display().to_string();
     assert!(!message.contains(&scratch), "a message contains no local path: {message}");
@@ -30,7 +33,7 @@ async fn a_failure_caused_by_the_model_is_not_refunded() {
     let settings = json!({"quality": "share", "length": 3});
     let (_, id) = deployment.upload_file("huge", &glb_too_large_to_draw(), Some(settings)).await;
     let render = deployment.render_with_worker(&id, deployment.options()).await;
-    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")));
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(FailureCode::RendererError)));
     assert!(render.error_message.unwrap().starts_with("nothing can be drawn"));
     assert_eq!(deployment.credits().await, 97);
 }
@@ -159,6 +162,105 @@ async fn an_overlay_that_cannot_be_downloaded_is_a_failure_and_a_missing_texture
     let id = deployment.render_again(&model, settings, "again").await;
     let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_failed(&deployment, &render, "overlay_download_failed", "an image could not be fetched").await;
+}
+
+/// Starts a worker and calls `delete` after the worker has found the assets of a render and before it can download
+/// `object`. `delete` must delete the asset of `object`. `earlier` is the name of a file in the job's folder that is
+/// downloaded before `object`.
+async fn delete_before_download(
+    deployment: &Deployment,
+    render: &str,
+    (earlier, object): (&str, &str),
+    delete: impl Future<Output = ()>,
+) -> Worker {
+    // The worker repeats the download of a link to itself until the link is removed.
+    let link = deployment.folder.path().join("objects").join(object);
+    std::fs::remove_file(&link).unwrap();
+    symlink(&link, &link).unwrap();
+    let worker = deployment.start_worker(deployment.options());
+    let has_found_assets = || deployment.jobs().iter().any(|job| job.join(earlier).exists());
+    deployment.wait_until(render, |_render| has_found_assets()).await;
+    delete.await;
+    if link.is_symlink() {
+        std::fs::remove_file(&link).unwrap();
+    }
+    worker
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overlay_deleted_before_its_download_is_missing_in_all_renders_with_its_frames() {
+    let deployment = Deployment::new().await;
+    let mut overlays = Vec::new();
+    for shade in [0, 1] {
+        let file = Some(deployment.file(&png(shade)).await);
+        let overlay = NewOverlay { file, filename: "a.png".to_owned(), ..NewOverlay::default() };
+        overlays.push(deployment.service.create_overlay(&deployment.caller, overlay).await.unwrap().id);
+    }
+    // Images are downloaded in the order of their identifiers.
+    overlays.sort();
+    let [kept, deleted] = overlays.try_into().unwrap();
+    let decal = json!({"id": "d", "imageAssetId": deleted, "position": [0, 0, 1], "normal": [0, 0, 1],
+                       "euler": [0, 0, 0], "size": 1});
+    let settings = json!({"quality": "share", "length": 0.04, "bgImageId": kept, "decals": [decal]});
+    let (model, first) = deployment.upload("chair", Some(settings.clone())).await;
+    let mut same_frames = settings;
+    same_frames["shadows"] = json!(true);
+    let second = deployment.render_again(&model, same_frames, "second").await;
+    let delete = async {
+        deployment.service.delete_overlay(&deployment.caller, deleted.as_str()).await.unwrap();
+    };
+    let files = (format!("image-{kept}"), format!("overlays/{deleted}"));
+    let worker = delete_before_download(&deployment, &first, (&files.0, &files.1), delete).await;
+    let ended = [deployment.wait_until_ended(&first).await, deployment.wait_until_ended(&second).await];
+    worker.stop().await;
+    for render in &ended {
+        let message = format!("the overlay '{deleted}' was deleted or belongs");
+        assert_failed(&deployment, render, "overlay_missing", &message).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_texture_deleted_before_its_download_is_a_warning() {
+    let deployment = Deployment::new().await;
+    let mut textures = Vec::new();
+    for shade in [0, 1] {
+        let file = Some(deployment.file(&png(shade)).await);
+        let texture = NewTexture { file, name: None };
+        textures.push(deployment.service.create_texture(&deployment.caller, texture).await.unwrap().id);
+    }
+    // Images are downloaded in the order of their identifiers.
+    textures.sort();
+    let [kept, deleted] = textures.try_into().unwrap();
+    let settings = json!({"quality": "share", "length": 0.04,
+                          "materialEdits": {"Steel": {"mapAssetId": kept}, "Wood": {"mapAssetId": deleted}}});
+    let id = deployment.upload_and_render("chair", settings).await;
+    let delete = async {
+        deployment.service.delete_texture(&deployment.caller, &deleted).await.unwrap();
+    };
+    let files = (format!("image-{kept}"), format!("textures/{deleted}"));
+    let worker = delete_before_download(&deployment, &id, (&files.0, &files.1), delete).await;
+    let render = deployment.wait_until_ended(&id).await;
+    worker.stop().await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    let about: Vec<&String> = render.warnings.iter().filter(|warning| warning.contains(&deleted)).collect();
+    assert_eq!(about, [&missing_map(&deleted)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_deleted_before_its_download_is_named() {
+    let deployment = Deployment::new().await;
+    let form = environment(&deployment, [250, 10, 10]).await;
+    let env = deployment.service.create_env(&deployment.caller, form).await.unwrap().id;
+    let id = deployment.upload_and_render("chair", json!({"envId": env})).await;
+    let delete = async {
+        deployment.service.delete_env(&deployment.caller, &env).await.unwrap();
+    };
+    let object = format!("envs/{env}/metadata.json");
+    let worker = delete_before_download(&deployment, &id, ("env.sdr.webp", &object), delete).await;
+    let render = deployment.wait_until_ended(&id).await;
+    worker.stop().await;
+    let message = format!("the environment '{env}' was deleted or belongs");
+    assert_failed(&deployment, &render, "env_download_failed", &message).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

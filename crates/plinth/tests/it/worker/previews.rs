@@ -7,12 +7,16 @@ use plinth_service::previews::Preview;
 use plinth_service::{Service, ServiceError};
 use plinth_spec::preview::PreviewOptions;
 use plinth_store::{LinkSigner, Store, StoreOptions};
+use plinth_testkit::glb_too_large_to_draw;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, Worker};
 use crate::processes_in;
+
+/// Status and message of a preview that failed because of the service.
+const INTERNAL: (u16, &str) = (500, "the server could not process the request; please try again");
 
 /// Opens a second service on the same database and store, as a server without a worker does.
 pub(super) async fn server(deployment: &Deployment) -> Service {
@@ -72,8 +76,58 @@ async fn no_file_but_a_picture_comes_back(deployment: Deployment) {
     let worker = deployment.start_worker(options);
     for n in 0..6 {
         let error = ask(&deployment, &server, &model, 1.0 + f64::from(n) / 10.0).await.unwrap_err();
-        assert_eq!((error.status, error.message.as_str()), (422, "the renderer wrote no picture"), "{n}");
+        assert_eq!((error.status, error.message.as_str()), INTERNAL, "{n}");
     }
+    worker.stop().await;
+}
+
+/// Each preview process runs the next of some commands instead of loading the model.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_failures_that_the_request_caused_are_errors_of_the_request() {
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload("chair", None).await;
+    let (lost, _render) = deployment.upload("lost", None).await;
+    std::fs::remove_file(deployment.folder.path().join(format!("objects/models/{lost}.glb"))).unwrap();
+    let server = server(&deployment).await;
+    // The last process responds to two requests.
+    let commands = [
+        "exit 3",
+        "kill -s SEGV $$",
+        r#"echo '{"event":"failed","code":"display_lost","message":"install a driver"}'; exit"#,
+        "exec setsid -w bash -c 'dd if=/dev/zero bs=300M count=1 2> out/null | sleep 1000'",
+        r#"read -r line; echo '{"event":"previewRejected","code":"encode_failed","message":"out/preview.png"}'
+           read -r line; echo '{"event":"previewRejected","code":"overlay_missing","message":"no image","is_of_request":true}'
+           read -r line"#,
+    ];
+    let cases: String = commands.iter().zip(1..).map(|(command, n)| format!("{n}) {command};;\n")).collect();
+    let starts = deployment.folder.path().join("starts");
+    let job = format!(
+        "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+         cd \"$3\"; echo >> {0}; case $(wc -l < {0}) in {cases} esac",
+        starts.display()
+    );
+    let options = WorkerOptions { memory_bytes: 250 << 20, ..deployment.options_with(&job) };
+    let worker = deployment.start_worker(WorkerOptions { takes: "preview".parse().unwrap(), ..options });
+    let too_large = (422, "the render needs more than 250 MB of memory; a simpler model or smaller textures help");
+    for expected in [INTERNAL, INTERNAL, INTERNAL, too_large, INTERNAL, (422, "no image")] {
+        let error = ask(&deployment, &server, &model, 1.0).await.unwrap_err();
+        let starts = std::fs::read_to_string(&starts).unwrap().len();
+        assert_eq!((error.status, error.message.as_str()), expected, "process {starts}");
+    }
+    let error = ask(&deployment, &server, &lost, 1.0).await.unwrap_err();
+    assert_eq!((error.status, error.message.as_str()), INTERNAL, "the model is not in the store");
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_cannot_be_drawn_is_an_error_of_the_request() {
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload_file("huge", &glb_too_large_to_draw(), None).await;
+    let server = server(&deployment).await;
+    let takes = "preview".parse().unwrap();
+    let worker = deployment.start_worker(WorkerOptions { takes, ..deployment.options() });
+    let error = ask(&deployment, &server, &model, 1.0).await.unwrap_err();
+    assert!(error.status == 422 && error.message.starts_with("nothing can be drawn"), "{error:?}");
     worker.stop().await;
 }
 

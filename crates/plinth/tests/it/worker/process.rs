@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use plinth_db::renders;
 use plinth_spec::id::RenderId;
-use plinth_spec::limits;
 use plinth_spec::state::RenderStatus;
+use plinth_spec::{FailureCode, limits};
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, endless, tiny};
@@ -84,7 +84,7 @@ async fn the_job_of_a_killed_worker_ends_and_another_worker_takes_over() {
     let next = deployment.upload_and_render("stool", tiny()).await;
     let last = Process::start(&deployment);
     let render = deployment.wait_until_ended(&lost).await;
-    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("reaped")));
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(FailureCode::Reaped)));
     assert_eq!(deployment.wait_until_ended(&next).await.status, RenderStatus::Done);
     assert_eq!(deployment.credits().await, 99, "the render is refunded after its workers were killed too often");
     drop(last);
@@ -137,7 +137,7 @@ async fn the_log_names_failed_renders_with_code_and_cause_and_customers_do_not_r
     std::fs::remove_file(ffmpeg).unwrap();
     let id = deployment.upload_and_render("stool", tiny()).await;
     let render = deployment.wait_until_ended(&id).await;
-    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("encode_failed")));
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(FailureCode::EncodeFailed)));
     assert_eq!(render.error_message.unwrap(), "the render node cannot encode videos; please try again");
     drop(worker);
     let log = std::fs::read_to_string(log).unwrap();

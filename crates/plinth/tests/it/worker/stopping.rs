@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use plinth_service::previews::Preview;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::{ErrorCode, OutputFile, limits};
+use plinth_spec::{ErrorCode, FailureCode, OutputFile, limits};
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
@@ -36,12 +36,12 @@ async fn a_worker_that_lost_its_lease_kills_the_job_and_continues() {
             }
         }
     }
-    assert_eq!(deployment.render(&id).await.failure_code, Some("reaped"));
+    assert_eq!(deployment.render(&id).await.failure_code, Some(FailureCode::Reaped));
     until_no_job_is_left(&deployment).await;
     let next = deployment.upload_and_render("stool", tiny()).await;
     assert_eq!(deployment.wait_until_ended(&next).await.status, RenderStatus::Done);
     worker.stop().await;
-    assert_eq!(deployment.render(&id).await.failure_code, Some("reaped"));
+    assert_eq!(deployment.render(&id).await.failure_code, Some(FailureCode::Reaped));
     assert_eq!(deployment.credits().await, 99);
 }
 

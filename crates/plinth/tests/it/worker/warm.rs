@@ -87,7 +87,7 @@ async fn a_process_that_does_not_read_its_next_render_is_ended_at_the_time_limit
     let worker = deployment.start_worker(options);
     assert_done(&deployment, &[first]).await;
     let render = deployment.wait_until_ended(&second).await;
-    assert_eq!(render.failure_code, Some(FailureCode::Timeout.as_str()), "{render:?}");
+    assert_eq!(render.failure_code, Some(FailureCode::Timeout), "{render:?}");
     assert_eq!(starts(&deployment), 1);
     worker.stop().await;
     assert_eq!(deployment.credits().await, 99);
@@ -101,7 +101,7 @@ async fn a_process_that_sends_events_without_end_is_ended_at_the_time_limit() {
     let options = WorkerOptions { timeout: Duration::from_secs(3), ..counting(&deployment, chatters) };
     let worker = deployment.start_worker(options);
     let render = deployment.wait_until_ended(&render).await;
-    assert_eq!(render.failure_code, Some(FailureCode::Timeout.as_str()), "{render:?}");
+    assert_eq!(render.failure_code, Some(FailureCode::Timeout), "{render:?}");
     assert_eq!(starts(&deployment), 1);
     worker.stop().await;
 }
