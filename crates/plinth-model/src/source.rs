@@ -136,13 +136,10 @@ impl<'a> Source<'a> {
 fn parse(text: &str, budget: &Budget, warnings: &mut Warnings) -> Result<Root> {
     match serde_json::from_str(text) {
         Ok(root) => Ok(root),
-        Err(error) if error.is_data() => read_repaired(text, budget, warnings).ok_or_else(|| json_error(&error)),
-        Err(error) => Err(json_error(&error)),
+        Err(error) => {
+            read_repaired(text, budget, warnings).ok_or_else(|| ModelError::Json { problem: error.to_string() })
+        }
     }
-}
-
-fn json_error(error: &serde_json::Error) -> ModelError {
-    ModelError::Json { problem: error.to_string() }
 }
 
 fn check_asset(root: &Root) -> Result<()> {

@@ -42,9 +42,9 @@ pub(crate) struct OverlayForm {
     name: Option<String>,
     /// At most 500 characters.
     description: Option<String>,
-    /// The part of the image that remains visible when the image is cropped. Default: `left`.
+    /// Stored and returned; pictures depend on `bgAlign` of the settings instead. Default: `left`.
     alignment: Option<Alignment>,
-    /// Opacity, from 0 to 1. Default: 1.
+    /// Stored and returned; pictures do not depend on it. From 0 to 1. Default: 1.
     opacity: Option<f64>,
 }
 

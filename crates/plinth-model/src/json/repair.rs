@@ -1,6 +1,7 @@
 //! Repairs documents that violate the glTF specification in minor ways that other viewers tolerate.
 //!
-//! The repair only runs if parsing a document fails, so it does not slow down valid documents.
+//! The repair only runs if parsing a document fails, so it does not slow down valid documents. Parsing also fails if a number exceeds
+//! the range of `f32`; this is no error here, because the member may not matter.
 
 use serde_json::{Map, Value};
 

@@ -21,7 +21,7 @@ named! {
 }
 
 named! {
-    /// Horizontal alignment of an image that is wider than the frame.
+    /// Horizontal alignment of an overlay. Pictures do not depend on it, but on `bgAlign` of the settings.
     Alignment, default Left {
         /// The left part of the image is visible.
         Left = "left",
@@ -44,9 +44,9 @@ pub struct OverlayRow {
     pub name: String,
     /// Human-readable description.
     pub description: String,
-    /// Horizontal alignment.
+    /// Horizontal alignment, on which pictures do not depend.
     pub alignment: Alignment,
-    /// Opacity from 0 (invisible) to 1 (opaque).
+    /// Opacity from 0 to 1, on which pictures do not depend.
     #[schema(minimum = 0, maximum = 1)]
     pub opacity: f64,
     /// File size in bytes.
@@ -70,7 +70,7 @@ pub struct OverlayCreated {
     pub id: OverlayId,
     /// Use of the overlay.
     pub layer: Layer,
-    /// Horizontal alignment.
+    /// Horizontal alignment, on which pictures do not depend.
     pub alignment: Alignment,
     /// Name.
     pub name: String,
