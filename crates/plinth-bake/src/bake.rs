@@ -1,5 +1,7 @@
 //! Computes the light on all meshes. `bake` and `bake_light` are the entry points of the crate.
 
+use std::convert::identity;
+
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
@@ -9,7 +11,7 @@ use crate::gather::{GatherResult, Scene};
 use crate::geometry::MeshGeometry;
 use crate::grids::grids;
 use crate::light::{LightValue, LitPoint};
-use crate::lit_surface::lit_surfaces;
+use crate::lit_surface::{LitSurface, lit_surfaces};
 use crate::neighbours::Neighbours;
 use crate::radiosity::Radiosity;
 use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
@@ -25,21 +27,26 @@ pub fn bake(
     camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> Baked {
-    bake_light(&MeshGeometry::new(meshes, options), meshes, environment, lights, camera_positions, options)
+    let geometry = MeshGeometry::new(meshes, options);
+    let (meshes, surfaces) = bake_light(&geometry, meshes, environment, lights, camera_positions, options, identity);
+    Baked { meshes, surfaces }
 }
 
 /// Computes the light on every mesh that receives light. `geometry` must have been computed from the same `meshes` and
 /// `options`, except that shadow catchers at the end of `meshes` may be others. More points are sampled where the light
-/// varies on a surface that is visible from one of `camera_positions`.
-/// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
-pub fn bake_light(
+/// varies on a surface that is visible from one of `camera_positions`. `use_surfaces` is called with
+/// [`Baked::surfaces`], and may run while these points are sampled.
+/// Shape: the lists have one entry per mesh. The entry of a mesh that does not receive light is empty.
+/// Returns [`Baked::meshes`], and the result of `use_surfaces`.
+pub fn bake_light<T: Send>(
     geometry: &MeshGeometry,
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
     lights: &[BakeLight],
     camera_positions: &[Vec3],
     options: &BakeOptions,
-) -> Baked {
+    use_surfaces: impl FnOnce(Vec<LitSurface>) -> T + Send,
+) -> (Vec<BakedMesh>, T) {
     let scene = Scene::new(meshes, &geometry.occluders, environment, lights);
     let samples = SamplePoints::new(meshes, &geometry.vertices);
     let rays_per_vertex = (options.ray_budget / samples.len().max(1)).clamp(options.min_samples, options.max_samples);
@@ -82,9 +89,12 @@ pub fn bake_light(
         options,
     };
     let mut samples = coarse.samples.clone();
-    refiner.refine(sub_triangles, &mut samples, &mut lit);
-    let grids = grids(&coarse, &samples, &lit, options.min_spacing);
-    Baked { meshes: baked_meshes(&scene, &samples, &lit, grids, options), surfaces }
+    let refine = || {
+        refiner.refine(sub_triangles, &mut samples, &mut lit);
+        grids(&coarse, &samples, &lit, options.min_spacing)
+    };
+    let (grids, used) = rayon::join(refine, || use_surfaces(surfaces));
+    (baked_meshes(&scene, &samples, &lit, grids, options), used)
 }
 
 /// Returns the light of the sample points, grouped by mesh.

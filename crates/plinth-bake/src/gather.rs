@@ -108,7 +108,7 @@ impl<'a> Scene<'a> {
             unoccluded: Vec3::ZERO,
             visibility: Vec4::ZERO,
             harmonics_solver: Mat4::ZERO,
-            occluders: Vec::new(),
+            occluders: Vec::with_capacity(directions.len()),
             blocked_share: 0.0,
             light_irradiance: self.light_irradiance(sample, origin),
             back_hit_share: 0.0,
@@ -156,6 +156,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn direct_shares(&self, points: &[Vec3], normal: Vec3, directions: &RayDirections) -> Vec<Vec3> {
         let rays: Vec<(Vec3, Vec3)> = directions
             .over_hemisphere(&self.distribution, Vec3::ZERO, normal)
+            .into_iter()
             .map(|RaySample { direction, point, weight }| (direction, self.sky.radiance_at(&point) * weight))
             .collect();
         let unoccluded = rays.iter().fold(Vec3::ZERO, |sum, (_direction, light)| sum + *light);

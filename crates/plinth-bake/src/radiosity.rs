@@ -3,6 +3,7 @@
 //! points have already cast. At other points, the reflected light is computed from this solution.
 
 use std::f32::consts::PI;
+use std::ops::{Add, Mul};
 
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
@@ -15,10 +16,12 @@ use crate::types::{BakeMesh, BakeTexture};
 /// Minimum roughness with which the mirror images of lights are computed. Sample points are too far apart for smaller
 /// highlights.
 const MIN_HIGHLIGHT_ROUGHNESS: f32 = 0.4;
+/// Maximum number of vertices that are copied, which take 256 MB.
+const MAX_COPIED_VERTICES: usize = 4_000_000;
 /// Weights of linear R, G and B in the luminance (Rec. ITU-R BT.709, item 3.2).
 pub const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
 
-/// The light that leaves the point at which a ray hit a surface, in the direction of the ray's origin. All fields are
+/// The light that leaves the point at which a ray hit a surface, in the direction of the ray's origin. Radiance is
 /// multiplied by `Occluder::share`.
 struct ReflectingHit {
     /// Radiance that does not change between bounces: light that the surface emits, and mirror images of the
@@ -26,18 +29,79 @@ struct ReflectingHit {
     fixed: Vec3,
     /// Sample points around the hit, with the weights for interpolating between them.
     nearby: [(u32, f32); 3],
+    /// Irradiance at the hit, directly from the environment and the lights.
+    direct: Vec3,
     /// Radiance per unit of total irradiance.
     diffuse: Vec3,
     /// Radiance per unit of indirect irradiance.
     specular: Vec3,
 }
 
+/// The values at a vertex that determine how it reflects light. The alignment places each vertex in a cache line of its
+/// own, because hits read vertices in random order.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct ReflectingVertex {
+    position: Vec3,
+    normal: Vec3,
+    albedo: Vec3,
+    f0: Vec3,
+    roughness: f32,
+}
+
+impl ReflectingVertex {
+    fn new(mesh: &BakeMesh, i: usize) -> Self {
+        let at = |values: &[Vec3]| values.get(i).copied().unwrap_or_default();
+        Self {
+            position: mesh.positions[i],
+            normal: at(&mesh.normals),
+            albedo: at(&mesh.albedo),
+            f0: at(&mesh.f0),
+            roughness: mesh.roughness.get(i).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Copies the vertices of each mesh. Returns an empty list for a mesh that reflects no light, and for all meshes if
+    /// they have so many vertices that the copies would take too much memory.
+    fn of_meshes(meshes: &[BakeMesh]) -> Vec<Vec<Self>> {
+        let count = |mesh: &BakeMesh| if mesh.occludes && mesh.receives_light { mesh.positions.len() } else { 0 };
+        let are_copied = meshes.iter().map(count).sum::<usize>() <= MAX_COPIED_VERTICES;
+        let copied = |mesh: &BakeMesh| -> Vec<Self> {
+            let count = if are_copied { count(mesh) } else { 0 };
+            (0..count).into_par_iter().map(|i| Self::new(mesh, i)).collect()
+        };
+        meshes.iter().map(copied).collect()
+    }
+}
+
+/// The values at a sample point that hits around it read.
+struct ReflectingPoint {
+    visibility: Vec4,
+    blocked_share: f32,
+    /// Whether the sample point is inside a body.
+    inside_body: bool,
+}
+
+impl ReflectingPoint {
+    fn new(gathered: &GatherResult) -> Self {
+        Self {
+            visibility: gathered.visibility,
+            blocked_share: gathered.blocked_share(),
+            inside_body: gathered.is_inside_body(),
+        }
+    }
+}
+
 /// The solution of the radiosity equations for all points of `CoarseSamples`.
 pub(crate) struct Radiosity<'a> {
     scene: &'a Scene<'a>,
     coarse: &'a CoarseSamples<'a>,
-    /// For each sample point, whether it is inside a body.
-    inside_body: Vec<bool>,
+    /// Copies of the vertices of each mesh, or empty lists.
+    vertices: Vec<Vec<ReflectingVertex>>,
+    /// One entry per sample point.
+    points: Vec<ReflectingPoint>,
+    /// Irradiance of each sample point from each of `Scene::lights`. The values of one point follow each other.
+    light_irradiance: Vec<Vec3>,
     gathered: &'a [GatherResult],
     /// The ray hits of each sample point.
     hits: Vec<Vec<ReflectingHit>>,
@@ -56,9 +120,17 @@ impl<'a> Radiosity<'a> {
         bounces: usize,
     ) -> Self {
         let direct = gathered.iter().map(|g| g.direct + g.light_irradiance.iter().sum::<Vec3>()).collect();
-        let inside_body = gathered.iter().map(GatherResult::is_inside_body).collect();
-        let indirect = vec![Vec3::ZERO; gathered.len()];
-        let mut out = Self { scene, coarse, inside_body, gathered, hits: Vec::new(), direct, indirect };
+        let mut out = Self {
+            scene,
+            coarse,
+            vertices: ReflectingVertex::of_meshes(&scene.meshes),
+            points: gathered.par_iter().map(ReflectingPoint::new).collect(),
+            light_irradiance: gathered.iter().flat_map(|g| g.light_irradiance.iter().copied()).collect(),
+            gathered,
+            hits: Vec::new(),
+            direct,
+            indirect: vec![Vec3::ZERO; gathered.len()],
+        };
         out.hits = gathered
             .par_iter()
             .map(|g| g.occluders.iter().map(|occluder| ReflectingHit::new(&out, occluder)).collect())
@@ -70,22 +142,23 @@ impl<'a> Radiosity<'a> {
         out
     }
 
+    fn vertex(&self, mesh: usize, i: usize) -> ReflectingVertex {
+        let copy = self.vertices[mesh].get(i).copied();
+        copy.unwrap_or_else(|| ReflectingVertex::new(&self.scene.meshes[mesh], i))
+    }
+
     /// Sets the weights of sample points inside other bodies to zero, because these points are darker than the visible
     /// surface. The other weights are scaled so that they add up to 1.
     fn without_inside_points(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
-        let weights = around.map(|(p, weight)| (p, if self.inside_body[p as usize] { 0.0 } else { weight }));
+        let weights = around.map(|(p, weight)| (p, if self.points[p as usize].inside_body { 0.0 } else { weight }));
         let sum: f32 = weights.iter().map(|(_, weight)| weight).sum();
         if sum > 0.01 { weights.map(|(p, weight)| (p, weight / sum)) } else { around }
     }
 
     /// Returns the radiance of a hit, multiplied by `Occluder::share`.
     fn radiance(&self, hit: &ReflectingHit) -> Vec3 {
-        let (mut direct, mut indirect) = (Vec3::ZERO, Vec3::ZERO);
-        for (sample, weight) in hit.nearby {
-            indirect += self.indirect[sample as usize] * weight;
-            direct += self.direct[sample as usize] * weight;
-        }
-        hit.fixed + hit.diffuse * (direct + indirect) + hit.specular * indirect
+        let indirect = interpolate_nearby(&self.indirect, hit.nearby);
+        hit.fixed + hit.diffuse * (hit.direct + indirect) + hit.specular * indirect
     }
 
     /// Returns for each point of `CoarseSamples` the luminance of its occluders as a function of direction.
@@ -117,29 +190,44 @@ impl ReflectingHit {
     fn new(light: &Radiosity<'_>, occluder: &Occluder) -> Self {
         let hit = &occluder.hit;
         let mesh = &light.scene.meshes[hit.id.mesh as usize];
-        let (corners, weights) = (mesh.corners(hit.id.triangle as usize), hit.weights());
-        let interpolate = |values: &[Vec3]| BakeMesh::interpolate(corners, weights, values);
+        let weights = hit.weights();
         let is_visible_side = !occluder.back || mesh.double_sided;
         let fixed =
             if is_visible_side { mesh.emitted(hit.id.triangle as usize, weights) * occluder.share } else { Vec3::ZERO };
-        let mut out = Self { fixed, nearby: [(0, 0.0); 3], diffuse: Vec3::ZERO, specular: Vec3::ZERO };
         // The back face of a single-sided surface is inside a body, where there is no light.
-        if !mesh.receives_light || !is_visible_side {
-            return out;
-        }
+        let reflects = mesh.receives_light && is_visible_side;
         let side = TriangleSide { mesh: hit.id.mesh, triangle: hit.id.triangle, back: occluder.back };
-        out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, hit.u, hit.v));
-        let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
-        out.diffuse = interpolate(&mesh.albedo) * color * (occluder.share / PI);
-        if !mesh.f0.is_empty() {
-            let normal = interpolate(&mesh.normals).normalize_or(-occluder.direction);
-            let position = if light.scene.lights.is_empty() { Vec3::ZERO } else { interpolate(&mesh.positions) };
-            let [a, b, c] = corners.map(|i| mesh.roughness[i]);
-            let roughness = a * weights[0] + b * weights[1] + c * weights[2];
-            let normal = if normal.dot(occluder.direction) > 0.0 { -normal } else { normal };
-            out.add_specular(light, occluder, &SpecularHit { normal, position, f0: interpolate(&mesh.f0), roughness });
+        let nearby = if reflects {
+            light.without_inside_points(light.coarse.interpolation_weights(side, hit.u, hit.v))
+        } else {
+            [(0, 0.0); 3]
+        };
+        let direct = interpolate_nearby(&light.direct, nearby);
+        let mut out = Self { fixed, nearby, direct, diffuse: Vec3::ZERO, specular: Vec3::ZERO };
+        if reflects {
+            out.add_reflection(light, occluder, mesh);
         }
         out
+    }
+
+    /// Adds the diffuse and the specular reflection of `mesh`, which the ray hit.
+    fn add_reflection(&mut self, light: &Radiosity<'_>, occluder: &Occluder, mesh: &BakeMesh) {
+        let hit = &occluder.hit;
+        let (corners, weights) = (mesh.corners(hit.id.triangle as usize), hit.weights());
+        let vertices = corners.map(|i| light.vertex(hit.id.mesh as usize, i));
+        let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
+        self.diffuse = interpolate(vertices.map(|v| v.albedo), weights) * color * (occluder.share / PI);
+        if mesh.f0.is_empty() {
+            return;
+        }
+        let normal = interpolate(vertices.map(|v| v.normal), weights).normalize_or(-occluder.direction);
+        let surface = SpecularHit {
+            normal: if normal.dot(occluder.direction) > 0.0 { -normal } else { normal },
+            position: interpolate(vertices.map(|v| v.position), weights),
+            f0: interpolate(vertices.map(|v| v.f0), weights),
+            roughness: interpolate(vertices.map(|v| v.roughness), weights),
+        };
+        self.add_specular(light, occluder, &surface);
     }
 
     /// Adds the specular reflection, and subtracts the specularly reflected fraction of the light from the diffuse
@@ -150,10 +238,11 @@ impl ReflectingHit {
         let reflectance = reflectance(f0, roughness, -normal.dot(occluder.direction)) * occluder.share;
         let (mut visibility, mut blocked_share) = (0.0, 0.0);
         for (sample, weight) in self.nearby {
-            let gathered = &light.gathered[sample as usize];
-            visibility += gathered.visibility.dot(basis(mirror_direction)).clamp(0.0, 1.0) * weight;
-            blocked_share += gathered.blocked_share() * weight;
-            for (source, irradiance) in light.scene.lights.iter().zip(&gathered.light_irradiance) {
+            let point = &light.points[sample as usize];
+            visibility += point.visibility.dot(basis(mirror_direction)).clamp(0.0, 1.0) * weight;
+            blocked_share += point.blocked_share * weight;
+            let light_irradiance = &light.light_irradiance[sample as usize * light.scene.lights.len()..];
+            for (source, irradiance) in light.scene.lights.iter().zip(light_irradiance) {
                 let (to_light, _) = source.irradiance_at(position);
                 self.fixed += *irradiance
                     * f0
@@ -166,11 +255,25 @@ impl ReflectingHit {
     }
 }
 
+/// Interpolates values of sample points.
+fn interpolate_nearby(values: &[Vec3], nearby: [(u32, f32); 3]) -> Vec3 {
+    let mut sum = Vec3::ZERO;
+    for (sample, weight) in nearby {
+        sum += values[sample as usize] * weight;
+    }
+    sum
+}
+
+/// Interpolates values of the corners of a triangle.
+fn interpolate<T: Add<Output = T> + Mul<f32, Output = T>>([a, b, c]: [T; 3], [wa, wb, wc]: [f32; 3]) -> T {
+    a * wa + b * wb + c * wc
+}
+
 /// A point at which a ray hit a specular surface.
 struct SpecularHit {
     /// Unit normal on the side from which the ray came.
     normal: Vec3,
-    /// World position, or zero if `Scene::lights` is empty.
+    /// World position.
     position: Vec3,
     f0: Vec3,
     roughness: f32,

@@ -26,6 +26,8 @@ const R2_STEPS: Vec2 = Vec2::new(0.754_877_7, 0.569_840_3);
 
 /// Number of entries of the guide table of a distribution.
 const GUIDE_ENTRIES: usize = 256;
+/// Number of directions that are computed at once. The compiler turns loops over so many numbers into SIMD instructions.
+const LANES: usize = 8;
 
 /// The distribution of the environment's light over directions, separately for each orientation of a surface.
 pub(crate) struct LightDistribution {
@@ -118,10 +120,66 @@ pub(crate) struct RaySample {
     pub(crate) weight: f32,
 }
 
+/// One number for each of several directions.
+type Lanes = [f32; LANES];
+
+/// The parts of directions by cosine that are the same at all points.
+struct CosineLanes {
+    /// Index of each direction.
+    index: Lanes,
+    /// Cosine and sine of the azimuth of each direction.
+    azimuth_x: Lanes,
+    azimuth_y: Lanes,
+}
+
+impl CosineLanes {
+    fn new(index: Lanes) -> Self {
+        let azimuths = index.map(|i| Vec2::from_angle(i * GOLDEN_ANGLE));
+        Self { index, azimuth_x: azimuths.map(|a| a.x), azimuth_y: azimuths.map(|a| a.y) }
+    }
+}
+
+/// The parts of directions by light that are the same at all points.
+struct LightLanes {
+    /// Index of each direction.
+    index: Lanes,
+    /// Sum of the steps of the low-discrepancy sequence up to each direction.
+    step_x: Lanes,
+    step_y: Lanes,
+}
+
+impl LightLanes {
+    fn new(index: Lanes) -> Self {
+        let steps = index.map(|i| R2_STEPS * (i + 1.0));
+        Self { index, step_x: steps.map(|s| s.x), step_y: steps.map(|s| s.y) }
+    }
+}
+
+/// Directions as a structure of arrays. Lanes without a direction contain any value.
+#[derive(Default)]
+struct DirectionLanes {
+    x: Lanes,
+    y: Lanes,
+    z: Lanes,
+}
+
+impl DirectionLanes {
+    fn set(&mut self, lane: usize, d: Vec3) {
+        (self.x[lane], self.y[lane], self.z[lane]) = (d.x, d.y, d.z);
+    }
+
+    fn at(&self, lane: usize) -> Vec3 {
+        Vec3::new(self.x[lane], self.y[lane], self.z[lane])
+    }
+}
+
 /// A set of ray directions over the hemisphere above a surface.
 pub(crate) struct RayDirections {
-    /// Cosine and sine of the azimuth of each direction that is distributed by its cosine to the normal.
-    azimuths: Vec<Vec2>,
+    /// The directions that are distributed by their cosine to the normal.
+    by_cosine: Vec<CosineLanes>,
+    cosine_count: usize,
+    /// The directions that are distributed by the light of the environment.
+    by_light: Vec<LightLanes>,
     light_count: usize,
     /// Whether all points with the same normal use the same directions.
     fixed_per_normal: bool,
@@ -132,8 +190,11 @@ impl RayDirections {
     /// neighbouring points removes.
     pub(crate) fn jittered(count: usize) -> Self {
         let light_count = count / 2;
-        let azimuths = (0..count - light_count).map(|i| Vec2::from_angle(i as f32 * GOLDEN_ANGLE)).collect();
-        Self { azimuths, light_count, fixed_per_normal: false }
+        let cosine_count = count - light_count;
+        let lanes = |first: usize| std::array::from_fn(|lane| (first + lane) as f32);
+        let by_cosine = (0..cosine_count).step_by(LANES).map(|first| CosineLanes::new(lanes(first))).collect();
+        let by_light = (0..light_count).step_by(LANES).map(|first| LightLanes::new(lanes(first))).collect();
+        Self { by_cosine, cosine_count, by_light, light_count, fixed_per_normal: false }
     }
 
     /// Creates directions that are the same for all points with the same normal. Points on a flat surface then have the
@@ -144,7 +205,7 @@ impl RayDirections {
 
     /// Returns the number of directions.
     pub(crate) fn len(&self) -> usize {
-        self.azimuths.len() + self.light_count
+        self.cosine_count + self.light_count
     }
 
     /// Returns directions over the hemisphere of a surface point, with their weights.
@@ -152,42 +213,109 @@ impl RayDirections {
     /// The first half is Vogel's spiral (1979, "A better way to construct the sunflower head"), projected onto the
     /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps of the cumulative
     /// probability.
-    pub(crate) fn over_hemisphere<'a>(
-        &'a self,
-        light: &'a LightDistribution,
-        position: Vec3,
-        normal: Vec3,
-    ) -> impl Iterator<Item = RaySample> + 'a {
+    pub(crate) fn over_hemisphere(&self, light: &LightDistribution, position: Vec3, normal: Vec3) -> Vec<RaySample> {
         let (azimuth_shift, radial_shift) = if self.fixed_per_normal { (0.0, 0.5) } else { hash_position(position) };
         let cells = light.for_normal(normal);
-        let is_dark = cells.is_dark();
+        let light_count = if cells.is_dark() { 0 } else { self.light_count };
         let (tangent, bitangent) = normal.any_orthonormal_pair();
-        let rotation = Vec2::from_angle(azimuth_shift * std::f32::consts::TAU);
-        let by_cosine = self.azimuths.iter().enumerate().map(move |(i, azimuth)| {
-            let azimuth = rotation.rotate(*azimuth);
-            let area = (i as f32 + radial_shift) / self.azimuths.len() as f32;
-            let (r, z) = (area.sqrt(), (1.0 - area).max(0.0).sqrt());
-            tangent * (r * azimuth.x) + bitangent * (r * azimuth.y) + normal * z
-        });
-        let by_light = (0..if is_dark { 0 } else { self.light_count }).map(move |i| {
-            let target = (i as f32 + azimuth_shift) / self.light_count as f32;
-            let cell = cells.cell_at(target);
-            let in_cell = (Vec2::new(azimuth_shift, radial_shift) + R2_STEPS * (i + 1) as f32).fract();
-            let (x, y) = ((cell % CELLS_PER_SIDE) as f32 + in_cell.x, (cell / CELLS_PER_SIDE) as f32 + in_cell.y);
-            octahedron::direction(x / CELLS_PER_SIDE as f32, y / CELLS_PER_SIDE as f32)
-        });
-        let (n_cosine, n_light) = (self.azimuths.len() as f32, if is_dark { 0.0 } else { self.light_count as f32 });
-        by_cosine.chain(by_light).filter_map(move |direction| {
-            let cosine = normal.dot(direction);
-            (cosine > 1e-4).then(|| {
-                let point = MapPoint::of(direction);
-                let probability = cells.probability(point.texel(CELLS_PER_SIDE));
-                let light_density = probability * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * point.density();
-                let density = n_cosine * cosine / PI + n_light * light_density;
-                RaySample { direction, point, weight: cosine / PI / density }
-            })
-        })
+        let hemisphere = Hemisphere {
+            cells,
+            axes: [tangent, bitangent, normal],
+            rotation: Vec2::from_angle(azimuth_shift * std::f32::consts::TAU),
+            azimuth_shift,
+            radial_shift,
+            cosine_count: self.cosine_count as f32,
+            light_count: light_count as f32,
+        };
+        let mut rays = Vec::with_capacity(self.len());
+        for (lanes, first) in self.by_cosine.iter().zip((0..self.cosine_count).step_by(LANES)) {
+            let count = LANES.min(self.cosine_count - first);
+            hemisphere.add_weighted(&hemisphere.by_cosine(lanes), count, &mut rays);
+        }
+        for (lanes, first) in self.by_light.iter().zip((0..light_count).step_by(LANES)) {
+            let count = LANES.min(light_count - first);
+            hemisphere.add_weighted(&hemisphere.by_light(lanes, count), count, &mut rays);
+        }
+        rays
     }
+}
+
+/// The values from which all directions at a surface point are computed.
+struct Hemisphere<'a> {
+    cells: &'a CellDistribution,
+    /// Tangent, bitangent and normal.
+    axes: [Vec3; 3],
+    /// Cosine and sine of the angle by which directions by cosine are rotated around the normal.
+    rotation: Vec2,
+    azimuth_shift: f32,
+    radial_shift: f32,
+    /// Number of directions that are distributed by their cosine to the normal.
+    cosine_count: f32,
+    /// Number of directions that are distributed by the light of the environment.
+    light_count: f32,
+}
+
+impl Hemisphere<'_> {
+    fn by_cosine(&self, lanes: &CosineLanes) -> DirectionLanes {
+        let [tangent, bitangent, normal] = self.axes;
+        let mut out = DirectionLanes::default();
+        for lane in 0..LANES {
+            let azimuth = self.rotation.rotate(Vec2::new(lanes.azimuth_x[lane], lanes.azimuth_y[lane]));
+            let area = (lanes.index[lane] + self.radial_shift) / self.cosine_count;
+            let (r, z) = (area.sqrt(), (1.0 - area).max(0.0).sqrt());
+            out.set(lane, tangent * (r * azimuth.x) + bitangent * (r * azimuth.y) + normal * z);
+        }
+        out
+    }
+
+    /// Returns directions of which the first `count` are used.
+    fn by_light(&self, lanes: &LightLanes, count: usize) -> DirectionLanes {
+        let mut cells = [0; LANES];
+        for (cell, index) in cells.iter_mut().zip(&lanes.index).take(count) {
+            *cell = self.cells.cell_at((index + self.azimuth_shift) / self.light_count);
+        }
+        let columns = cells.map(|cell| (cell % CELLS_PER_SIDE) as f32);
+        let rows = cells.map(|cell| (cell / CELLS_PER_SIDE) as f32);
+        let mut out = DirectionLanes::default();
+        for lane in 0..LANES {
+            let x = columns[lane] + fraction(self.azimuth_shift + lanes.step_x[lane]);
+            let y = rows[lane] + fraction(self.radial_shift + lanes.step_y[lane]);
+            out.set(lane, octahedron::direction(x / CELLS_PER_SIDE as f32, y / CELLS_PER_SIDE as f32));
+        }
+        out
+    }
+
+    /// Computes the weights of the first `count` directions, and adds the directions that are above the surface to
+    /// `rays`.
+    fn add_weighted(&self, directions: &DirectionLanes, count: usize, rays: &mut Vec<RaySample>) {
+        let (mut cosines, mut weights) = ([0.0; LANES], [0.0; LANES]);
+        let (mut map_x, mut map_z, mut sums) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let direction = directions.at(lane);
+            let MapPoint { x, z, sum } = MapPoint::of(direction);
+            cosines[lane] = self.axes[2].dot(direction);
+            (map_x[lane], map_z[lane], sums[lane]) = (x, z, sum);
+        }
+        let point = |lane: usize| MapPoint { x: map_x[lane], z: map_z[lane], sum: sums[lane] };
+        let probabilities: Lanes =
+            std::array::from_fn(|lane| self.cells.probability(point(lane).texel(CELLS_PER_SIDE)));
+        for lane in 0..LANES {
+            let light_density = probabilities[lane] * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * point(lane).density();
+            let density = self.cosine_count * cosines[lane] / PI + self.light_count * light_density;
+            weights[lane] = cosines[lane] / PI / density;
+        }
+        rays.extend((0..count).filter(|lane| cosines[*lane] > 1e-4).map(|lane| RaySample {
+            direction: directions.at(lane),
+            point: point(lane),
+            weight: weights[lane],
+        }));
+    }
+}
+
+/// Returns the fractional part of a number in 0..2³¹. `f32::fract` would call a function of the C library for each
+/// number on processors without an instruction for rounding.
+fn fraction(x: f32) -> f32 {
+    x - (x as i32) as f32
 }
 
 /// Hashes a position to two numbers in 0..1. The result does not depend on the mesh.
@@ -255,7 +383,7 @@ mod tests {
                     .map(|k| {
                         let directions = RayDirections::jittered(256);
                         let all = directions.over_hemisphere(&lights, Vec3::splat(k as f32), normal);
-                        all.map(|ray| sky.radiance(ray.direction).x * ray.weight).sum::<f32>() * PI
+                        all.iter().map(|ray| sky.radiance(ray.direction).x * ray.weight).sum::<f32>() * PI
                     })
                     .collect();
                 let mean = found.iter().sum::<f32>() / 96.0;
@@ -271,7 +399,7 @@ mod tests {
         let lights = LightDistribution::new(&sky(1.0));
         let normal = Vec3::new(0.36, -0.48, 0.8);
         let directions = RayDirections::jittered(512);
-        let all: Vec<RaySample> = directions.over_hemisphere(&lights, Vec3::ONE, normal).collect();
+        let all = directions.over_hemisphere(&lights, Vec3::ONE, normal);
         assert!(all.iter().all(|RaySample { direction, weight, .. }| {
             (direction.length() - 1.0).abs() < 1e-4 && direction.dot(normal) > 0.0 && *weight > 0.0
         }));
@@ -279,12 +407,57 @@ mod tests {
         assert!((sum - 1.0).abs() < 0.01, "{sum}");
     }
 
+    /// Returns the bits of all directions and weights at a point, each computed on its own.
+    fn single_directions(lights: &LightDistribution, count: usize, position: Vec3, normal: Vec3) -> Vec<[u32; 4]> {
+        let (azimuth_shift, radial_shift) = hash_position(position);
+        let cells = lights.for_normal(normal);
+        let (tangent, bitangent) = normal.any_orthonormal_pair();
+        let (cosine_count, light_count) = (count - count / 2, count / 2);
+        let by_cosine = (0..cosine_count).map(|i| {
+            let rotation = Vec2::from_angle(azimuth_shift * std::f32::consts::TAU);
+            let azimuth = rotation.rotate(Vec2::from_angle(i as f32 * GOLDEN_ANGLE));
+            let area = (i as f32 + radial_shift) / cosine_count as f32;
+            let (r, z) = (area.sqrt(), (1.0 - area).max(0.0).sqrt());
+            tangent * (r * azimuth.x) + bitangent * (r * azimuth.y) + normal * z
+        });
+        let by_light = (0..light_count).map(|i| {
+            let cell = cells.cell_at((i as f32 + azimuth_shift) / light_count as f32);
+            let in_cell = (Vec2::new(azimuth_shift, radial_shift) + R2_STEPS * (i + 1) as f32).fract();
+            let (x, y) = ((cell % CELLS_PER_SIDE) as f32 + in_cell.x, (cell / CELLS_PER_SIDE) as f32 + in_cell.y);
+            octahedron::direction(x / CELLS_PER_SIDE as f32, y / CELLS_PER_SIDE as f32)
+        });
+        let above = by_cosine.chain(by_light).filter(|d| normal.dot(*d) > 1e-4);
+        let weighted = above.map(|d| {
+            let (cosine, point) = (normal.dot(d), MapPoint::of(d));
+            let probability = cells.probability(point.texel(CELLS_PER_SIDE));
+            let light_density = probability * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * point.density();
+            let density = cosine_count as f32 * cosine / PI + light_count as f32 * light_density;
+            d.extend(cosine / PI / density).to_array().map(f32::to_bits)
+        });
+        weighted.collect()
+    }
+
+    #[test]
+    fn directions_that_are_computed_at_once_are_the_same_as_single_ones() {
+        let lights = LightDistribution::new(&sky(300.0));
+        for count in [1, 2, 12, 18, 37, 448] {
+            for k in 0..50 {
+                let position = Vec3::new(0.31, -0.17, 0.05) * k as f32;
+                let normal = Vec3::new((k as f32).sin(), (k as f32 * 0.7).cos(), (k as f32 * 1.3).sin()).normalize();
+                let rays = RayDirections::jittered(count).over_hemisphere(&lights, position, normal);
+                let found: Vec<[u32; 4]> =
+                    rays.iter().map(|ray| ray.direction.extend(ray.weight).to_array().map(f32::to_bits)).collect();
+                assert_eq!(found, single_directions(&lights, count, position, normal), "{count} {normal}");
+            }
+        }
+    }
+
     #[test]
     fn without_light_only_cosine_distributed_directions_remain() {
         let map = EnvironmentMap { width: 16, height: 8, pixels: vec![[0.0; 3]; 128] };
         let lights = LightDistribution::new(&Sky::new(&map));
         let directions = RayDirections::fixed_per_normal(64);
-        let sum: f32 = directions.over_hemisphere(&lights, Vec3::ZERO, Vec3::Y).map(|ray| ray.weight).sum();
+        let sum: f32 = directions.over_hemisphere(&lights, Vec3::ZERO, Vec3::Y).iter().map(|ray| ray.weight).sum();
         assert!((sum - 1.0).abs() < 1e-3, "{sum}");
     }
 }

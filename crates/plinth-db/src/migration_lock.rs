@@ -39,7 +39,12 @@ pub(crate) async fn acquire(database: &Path, limit: Duration) -> Result<File> {
 
 /// Opens a lock file, and creates it if it does not exist. A user who may only read the file can lock it, too.
 fn open(path: &Path) -> io::Result<File> {
-    let opened = File::options().read(true).append(true).create(true).open(path);
+    let mut options = File::options();
+    options.read(true).append(true).create(true);
+    // Like the database, no other user may open the file: anyone who can open it can lock it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(path);
     opened.or_else(|error| File::open(path).map_err(|_also| error))
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytemuck::NoUninit;
+use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
 /// The first bytes of each file, which identify its format.
@@ -123,6 +124,12 @@ impl Key {
         self.hash.write(bytemuck::cast_slice(list));
     }
 
+    /// Adds lists of bytes that may be long, and hashes several lists at the same time.
+    pub(crate) fn long_lists(&mut self, lists: &[&[u8]]) {
+        let hashes: Vec<u128> = lists.par_iter().map(|list| XxHash3_128::oneshot(list)).collect();
+        self.list(&hashes);
+    }
+
     /// Adds the `Debug` output of a value. The output must contain everything that affects the result of the
     /// computation.
     pub(crate) fn debug(&mut self, value: &impl std::fmt::Debug) {
@@ -196,5 +203,13 @@ mod tests {
         };
         assert_eq!(name([b"ab", b"c"]), name([b"ab", b"c"]));
         assert_ne!(name([b"ab", b"c"]), name([b"a", b"bc"]));
+        let name = |lists: [&[u8]; 2]| {
+            let mut key = cache(&folder, 1).key("k");
+            key.long_lists(&lists);
+            key.name()
+        };
+        assert_eq!(name([b"ab", b"c"]), name([b"ab", b"c"]));
+        assert_ne!(name([b"ab", b"c"]), name([b"a", b"bc"]));
+        assert_ne!(name([b"ab", b"c"]), name([b"c", b"ab"]));
     }
 }

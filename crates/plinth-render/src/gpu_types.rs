@@ -239,16 +239,12 @@ fn snorm(x: f32) -> i16 {
 }
 
 /// Returns the nearest integer, like `f32::round`, which calls the C library if the compiler may not use SSE 4.1.
-pub(crate) const fn rounded(x: f32) -> i32 {
+#[inline]
+pub(crate) fn rounded(x: f32) -> i32 {
     let whole = x as i32;
     let rest = x - whole as f32;
-    if rest >= 0.5 {
-        whole.saturating_add(1)
-    } else if rest <= -0.5 {
-        whole.saturating_sub(1)
-    } else {
-        whole
-    }
+    // There are no branches, because processors cannot predict which numbers are rounded up.
+    whole.saturating_add(i32::from(rest >= 0.5)).saturating_sub(i32::from(rest <= -0.5))
 }
 
 /// The data of a batch that the vertex shader of shading reads, from a vertex stream with one element per instance.

@@ -145,8 +145,11 @@ impl<'g> Renderer<'g> {
             short_side: picture.width.min(picture.height),
             pixel: smallest,
         };
-        let Geometry { pools, batches, triangles, triangle_format, kept_shadows } =
-            geometry(gpu, &layouts.light, scene, &posed, &light, &uses, &sprites)?;
+        let (built, (maps, (key_map, sun_map))) = rayon::join(
+            || geometry(gpu, &layouts.light, scene, &posed, &light, &uses, &sprites),
+            || (LightMaps::of(gpu, &light, inputs.moving), shadow_maps(gpu, scene, &light)),
+        );
+        let Geometry { pools, batches, triangles, triangle_format, kept_shadows } = built?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let whole = Region::whole(picture.width, picture.height);
         let model_region =
@@ -160,7 +163,6 @@ impl<'g> Renderer<'g> {
         };
         let look =
             target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches, triangle_format);
-        let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
             key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
@@ -169,7 +171,6 @@ impl<'g> Renderer<'g> {
         };
         let base = layouts.pipeline_base(gpu, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
-        let maps = LightMaps::of(gpu, &light, inputs.moving);
         let none = ShadowMap::none(gpu);
         let group_with = |buffer: &wgpu::Buffer, shadows| frame_group(gpu, &layouts.frame, buffer, &maps, shadows);
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);

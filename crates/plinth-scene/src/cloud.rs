@@ -30,6 +30,10 @@ impl Cloud {
         self.points.is_empty()
     }
 
+    pub(crate) fn box_count(&self) -> usize {
+        self.boxes.len()
+    }
+
     /// Returns the bounding boxes of the blocks.
     pub(crate) fn boxes(&self) -> &[(Vec3, Vec3)] {
         &self.boxes

@@ -45,7 +45,7 @@ impl Motion {
             let times = Times::of(clip, frame_times);
             let bent = placed.draws().into_iter().filter(|draw| movement(draw) == Movement::Bent);
             let bent_vertices: usize = bent.map(|draw| vertices(&draw).len()).sum();
-            let (of_rigid, of_bent) = (times.affordable(out.rigid.len()), times.affordable(bent_vertices));
+            let (of_rigid, of_bent) = (times.affordable(out.rigid.cost()), times.affordable(bent_vertices));
             if of_rigid.count().min(of_bent.count()) < times.count() {
                 out.slack = SLACK;
             }

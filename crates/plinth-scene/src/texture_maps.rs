@@ -31,8 +31,13 @@ pub(crate) struct WhitenedImages {
 impl WhitenedImages {
     fn find_or_add(&mut self, images: &mut Vec<Arc<Image>>, image: usize, channel: usize) -> Option<usize> {
         *self.copies.entry((image, channel)).or_insert_with(|| {
-            let copy = whitened(&images[image], channel)?;
-            images.push(Arc::new(copy));
+            if is_white(&images[image], other(channel)) {
+                return None;
+            }
+            if is_white(&images[image], channel) {
+                return Some(image);
+            }
+            images.push(Arc::new(whitened(&images[image], channel)));
             Some(images.len() - 1)
         })
     }
@@ -93,16 +98,20 @@ fn whiten(model: &mut Model, material: usize, channel: usize, whitened_images: &
     });
 }
 
-/// Returns a copy of a metallic-roughness image in which a channel is white. Returns `None` if the other channel is
-/// white, too.
-fn whitened(image: &Image, channel: usize) -> Option<Image> {
-    let other = 2 * ROUGHNESS_CHANNEL + 1 - channel;
-    if image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[other] == 255) {
-        return None;
-    }
+/// Returns the channel of metalness for that of roughness, and the other way round.
+const fn other(channel: usize) -> usize {
+    2 * ROUGHNESS_CHANNEL + 1 - channel
+}
+
+fn is_white(image: &Image, channel: usize) -> bool {
+    image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[channel] == 255)
+}
+
+/// Returns a copy of an image in which a channel is white.
+fn whitened(image: &Image, channel: usize) -> Image {
     let mut copy = image.clone();
     copy.pixels.as_chunks_mut::<4>().0.iter_mut().for_each(|texel| texel[channel] = 255);
-    Some(copy)
+    copy
 }
 
 #[cfg(test)]
@@ -160,12 +169,22 @@ mod tests {
     }
 
     #[test]
-    fn no_copy_is_made_of_an_image_whose_other_channel_is_white() {
+    fn no_copy_is_made_of_an_image_with_a_white_channel() {
         let mut model = model_of([10, 20, 255, 40], 2);
         let mut whitened_images = WhitenedImages::default();
         remove_map(&mut model, 0, "roughnessMap", &mut whitened_images);
         assert_eq!((texel_of(&model, 0), model.images.len()), (None, 1));
         remove_map(&mut model, 1, "metalnessMap", &mut whitened_images);
-        assert_eq!(texel_of(&model, 1).unwrap(), [10, 20, 255, 40]);
+        assert_eq!((texel_of(&model, 1).unwrap(), model.images.len()), (&[10, 20, 255, 40][..], 1));
+    }
+
+    #[test]
+    fn a_map_that_is_removed_again_and_again_is_copied_once() {
+        let mut model = model_of([10, 20, 30, 40], 1);
+        let mut whitened_images = WhitenedImages::default();
+        for _ in 0..3 {
+            remove_map(&mut model, 0, "roughnessMap", &mut whitened_images);
+        }
+        assert_eq!((texel_of(&model, 0).unwrap(), model.images.len()), (&[10, 255, 30, 40][..], 2));
     }
 }

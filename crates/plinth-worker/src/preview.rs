@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use plinth_pipeline::child::{ChildEvent, ChildFailure, PreviewRequest};
 use plinth_pipeline::failure_message;
 use plinth_service::previews::{MAX_PICTURE_BYTES, PreviewProblem, PreviewReply, WantedPreview};
-use plinth_spec::EnvPart;
+use plinth_spec::{EnvPart, FailureCode};
 use plinth_store::{ObjectKey, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -167,7 +167,13 @@ async fn draw(
 ) -> PreviewReply {
     let downloading = async {
         let downloaded = download_assets(node, process, wanted).await;
-        downloaded.map_err(|error| internal("an asset of a preview cannot be fetched", &failure_message(&error)))
+        downloaded.map_err(|error| {
+            if error.is_not_found() {
+                let message = "an image or environment of the settings was deleted in the meantime; please try again";
+                return PreviewProblem::OfRequest(message.to_owned());
+            }
+            internal("an asset of a preview cannot be fetched", &failure_message(&error))
+        })
     };
     until_cut(cut, downloading).await?;
     let target = PathBuf::from(OUT).join("preview.png");
@@ -177,6 +183,7 @@ async fn draw(
     let question = wanted.options.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
     let (slot, cut) = (Arc::clone(&process.child), cut.clone());
+    let has_been_asked = std::mem::replace(&mut process.has_been_asked, true);
     let asking = tokio::task::spawn_blocking(move || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut child) = slot.take() else { return Err(failed("the process has ended")) };
@@ -193,9 +200,14 @@ async fn draw(
                 Ok(Some(answer))
             }
             Ended::Done(ChildEvent::PreviewRejected(failure)) => {
-                *slot = Some(child);
+                // Another cause, such as a lost graphics device, would also fail all later requests of this process.
+                if failure.is_of_request && failure.code != FailureCode::RendererCrash {
+                    *slot = Some(child);
+                }
                 Err(problem_of(&failure))
             }
+            // What earlier requests left in the process may be the cause, so the same request may succeed in a new one.
+            Ended::Failed(failure) if has_been_asked => Err(failed(&failure.message)),
             Ended::Failed(failure) => Err(problem_of(&failure)),
             Ended::Done(_other) => Err(failed("the renderer returned an unexpected result")),
             // Nobody reads the reply.

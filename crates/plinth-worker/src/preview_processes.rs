@@ -36,6 +36,8 @@ pub(crate) struct PreviewProcess {
     workspace: WorkspaceId,
     model: ModelId,
     pub(crate) used: Instant,
+    /// Whether the process has received a request.
+    pub(crate) has_been_asked: bool,
     /// Identifiers of the assets that were downloaded to the folder of the process.
     pub(crate) downloaded: BTreeSet<String>,
     /// The process. `None` while it draws a frame, and after it has ended.
@@ -203,6 +205,7 @@ impl PreviewProcess {
             workspace: wanted.workspace_id.clone(),
             model: wanted.model_id.clone(),
             used: Instant::now(),
+            has_been_asked: false,
             downloaded: BTreeSet::new(),
             child: Arc::new(Mutex::new(Some(child))),
             folder,

@@ -3,6 +3,8 @@
 
 use std::io::Read as _;
 
+use super::raster::rgba;
+
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
 }
@@ -111,13 +113,12 @@ impl<'a> UncompressedKtx2<'a> {
         } else {
             self.level
         };
-        let rgba = |t: &[u8]| match *t {
-            [r] => [r, r, r, 255],
-            [r, g] => [r, g, 0, 255],
-            [r, g, b] => [r, g, b, 255],
-            [r, g, b, a, ..] => [r, g, b, a],
-            [] => [255; 4],
-        };
-        (texels.len() >= size).then(|| texels[..size].chunks_exact(self.channels).flat_map(rgba).collect())
+        let texels = texels.get(..size)?;
+        Some(match self.channels {
+            1 => rgba(texels, |[r]: [u8; 1]| [r, r, r, 255]),
+            2 => rgba(texels, |[r, g]: [u8; 2]| [r, g, 0, 255]),
+            3 => rgba(texels, |[r, g, b]: [u8; 3]| [r, g, b, 255]),
+            _ => texels.to_vec(),
+        })
     }
 }

@@ -39,9 +39,9 @@ impl Raster {
         }
         let pixels = match self.channels {
             4 => self.bytes,
-            3 => self.bytes.as_chunks::<3>().0.iter().flat_map(|[r, g, b]| [*r, *g, *b, 255]).collect(),
-            2 => self.bytes.as_chunks::<2>().0.iter().flat_map(|[g, a]| [*g, *g, *g, *a]).collect(),
-            _ => self.bytes.iter().flat_map(|g| [*g, *g, *g, 255]).collect(),
+            3 => rgba(&self.bytes, |[r, g, b]: [u8; 3]| [r, g, b, 255]),
+            2 => rgba(&self.bytes, |[g, a]: [u8; 2]| [g, g, g, a]),
+            _ => rgba(&self.bytes, |[g]: [u8; 1]| [g, g, g, 255]),
         };
         Image { width: self.width, height: self.height, pixels, source_width, source_height }
     }
@@ -50,19 +50,40 @@ impl Raster {
     /// because images that are halved are far larger than they are displayed.
     fn halved(&self) -> Self {
         let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
-        let (columns, channels) = (self.width as usize, self.channels);
-        let mut bytes = Vec::with_capacity(width as usize * height as usize * channels);
-        for y in 0..height {
-            let [above, below] = [2 * y, 2 * y + 1].map(|row| row.min(self.height - 1) as usize * columns);
-            for x in 0..width {
-                let [left, right] = [2 * x, 2 * x + 1].map(|column| column.min(self.width - 1) as usize);
-                let texels = [above + left, above + right, below + left, below + right];
-                for c in 0..channels {
-                    let sum: u32 = texels.iter().map(|t| u32::from(self.bytes[t * channels + c])).sum();
-                    bytes.push(((sum + 2) / 4) as u8);
-                }
-            }
-        }
-        Self { width, height, channels, bytes }
+        let bytes = match self.channels {
+            4 => self.block_means::<4>(width, height),
+            3 => self.block_means::<3>(width, height),
+            2 => self.block_means::<2>(width, height),
+            _ => self.block_means::<1>(width, height),
+        };
+        Self { width, height, channels: self.channels, bytes }
     }
+
+    /// Returns the means of `width` × `height` blocks of pixels with `N` channels.
+    fn block_means<const N: usize>(&self, width: u32, height: u32) -> Vec<u8> {
+        let (columns, pixels) = (self.width as usize, self.bytes.as_chunks::<N>().0);
+        let mut means: Vec<[u8; N]> = Vec::with_capacity(width as usize * height as usize);
+        for y in 0..height {
+            let [above, below] = [2 * y, 2 * y + 1].map(|row| {
+                let first = row.min(self.height - 1) as usize * columns;
+                &pixels[first..first + columns]
+            });
+            means.extend((0..width as usize).map(|x| {
+                let [left, right] = [2 * x, 2 * x + 1].map(|column| column.min(columns - 1));
+                let texels = [above[left], above[right], below[left], below[right]];
+                std::array::from_fn::<_, N, _>(|c| {
+                    let sum: u32 = texels.iter().map(|texel| u32::from(texel[c])).sum();
+                    ((sum + 2) / 4) as u8
+                })
+            }));
+        }
+        means.into_flattened()
+    }
+}
+
+/// Converts pixels with `N` channels to RGBA.
+pub(super) fn rgba<const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> [u8; 4]) -> Vec<u8> {
+    // The number of pixels is known, so the memory is allocated at once.
+    let pixels: Vec<[u8; 4]> = bytes.as_chunks::<N>().0.iter().map(|pixel| convert(*pixel)).collect();
+    pixels.into_flattened()
 }

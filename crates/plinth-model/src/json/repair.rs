@@ -1,8 +1,9 @@
 //! Repairs documents that violate the glTF specification in minor ways that other viewers tolerate.
 //!
 //! The repair only runs if parsing a document fails, so it does not slow down valid documents. Parsing also fails if a number exceeds
-//! the range of `f32`; this is no error here, because the member may not matter.
+//! the range of `f32`; such a number needs no repair and no warning, because most members may be infinite.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::document::Root;
@@ -22,6 +23,10 @@ pub(crate) fn read_repaired(text: &str, budget: &Budget, warnings: &mut Warnings
     }
     budget.take_bytes(bytes).ok()?;
     let mut document: Value = serde_json::from_str(text).ok()?;
+    // Through a value, a number that exceeds the range of `f32` becomes infinite.
+    if let Ok(root) = Root::deserialize(&document) {
+        return Some(root);
+    }
     let mut repairs = Warnings::default();
     GenericRepair { warnings: &mut repairs, nulls: 0, fractions: 0 }.run(&mut document);
     repair_members(document.as_object_mut()?, &mut repairs);

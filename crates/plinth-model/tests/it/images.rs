@@ -214,6 +214,22 @@ fn images_are_halved_until_they_fit_and_keep_their_source_size() {
 }
 
 #[test]
+fn halving_averages_blocks_of_pixels_for_every_channel_count() {
+    let options = LoadOptions { max_texture_side: 1, ..LoadOptions::default() };
+    for (color, channels, expected) in [
+        (ExtendedColorType::L8, 1, [10, 10, 10, 255]),
+        (ExtendedColorType::La8, 2, [20, 20, 20, 25]),
+        (ExtendedColorType::Rgb8, 3, [30, 35, 40, 255]),
+        (ExtendedColorType::Rgba8, 4, [40, 45, 50, 55]),
+    ] {
+        // The last row and the last column of 3 × 3 pixels are ignored.
+        let bytes: Vec<u8> = (0..9 * channels).map(|i| 5 * i).collect();
+        let glb = with_image("image/png", &encoded(3, 3, &bytes, color, ImageFormat::Png));
+        assert_eq!(glb.load_with(&options).unwrap().images[0].pixels, expected, "{color:?}");
+    }
+}
+
+#[test]
 fn invalid_images_are_rejected_with_their_location() {
     for (bytes, problem) in [
         (b"".to_vec(), "not a PNG, JPEG, WebP or KTX2 image"),

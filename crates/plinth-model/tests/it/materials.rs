@@ -149,6 +149,11 @@ fn khr_materials_transmission_and_volume() {
     assert_eq!((v.attenuation_distance, v.attenuation_color), (3.0, [0.9, 0.8, 0.7]));
     let open = extension("KHR_materials_volume", json!({})).volume.unwrap();
     assert!(open.attenuation_distance.is_infinite());
+    let volume =
+        json!({"extensions": {"KHR_materials_volume": {"thicknessFactor": 1.0, "attenuationDistance": 1e300}}});
+    let model = with_material(volume).load();
+    assert!(model.materials[0].volume.unwrap().attenuation_distance.is_infinite());
+    assert_eq!(model.warnings, [""; 0]);
 }
 
 #[test]

@@ -119,8 +119,7 @@ fn add_primitives(key: &mut Key, inputs: &PrepareInputs<'_>) {
             images.insert(texture.image);
         }
     }
-    for image in images.into_iter().filter_map(|index| model.images.get(index)) {
-        key.list(&[image.width, image.height]);
-        key.list(&image.pixels);
-    }
+    let images: Vec<_> = images.into_iter().filter_map(|index| model.images.get(index)).collect();
+    key.list(&images.iter().map(|image| [image.width, image.height]).collect::<Vec<_>>());
+    key.long_lists(&images.iter().map(|image| image.pixels.as_slice()).collect::<Vec<_>>());
 }

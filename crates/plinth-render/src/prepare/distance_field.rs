@@ -24,6 +24,9 @@ const MARGIN: f32 = 2.0;
 /// Distance in cells that is added to surfaces that face away from a cell, so that surfaces that face the cell are
 /// preferred.
 const BACK_FACING_PENALTY: f32 = 0.5;
+/// Largest rounding error in cells of the closest point of a triangle, if the bounding box of the triangle is used to skip
+/// cells.
+const MAX_ROUNDING: f32 = 0.05;
 /// Maximum number of cells that are visited, summed over all triangles.
 const MAX_CELL_VISITS: u64 = 12_000_000;
 /// Maximum number of triangles of a model. Larger models do not reflect themselves, because computing the grid would
@@ -170,6 +173,20 @@ impl DistanceField {
         UVec3::new(index % x, index / x % y, index / (x * y))
     }
 
+    /// Returns whether the rounding error of the closest point of a triangle is at most [`MAX_ROUNDING`], for all cells that
+    /// the triangle touches.
+    fn is_accurate(&self, [a, b, c]: [Vec3; 3]) -> bool {
+        let (ab, ac) = (b - a, c - a);
+        let longest = ab.length().max(ac.length());
+        // No corner is farther away from such a cell.
+        let distance = 2.5 * longest + 2.0 * self.cell;
+        let coordinate = (self.origin.abs() + self.size.as_vec3() * self.cell).max_element();
+        // `closest` divides products of four lengths by the square of twice the area, which is small for a narrow
+        // triangle.
+        let of_weights = (longest * distance).powi(2) / ab.cross(ac).length_squared();
+        (16.0 * coordinate + 128.0 * of_weights * longest) * f32::EPSILON <= MAX_ROUNDING * self.cell
+    }
+
     /// Returns the cell that contains a point. If the point is outside the grid, returns the nearest cell.
     fn cell_of(&self, point: Vec3) -> UVec3 {
         ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
@@ -182,14 +199,24 @@ impl DistanceField {
             return;
         }
         let normal = (b - a).cross(c - a).normalize_or_zero();
+        let (min, max) = (a.min(b).min(c), a.max(b).max(c));
+        let is_accurate = self.is_accurate([a, b, c]);
+        let rounding = MAX_ROUNDING * self.cell;
+        let is_not_nearer = |center: Vec3, known: Nearest| {
+            // No point of the triangle can be closer than its plane or its bounding box.
+            let to_plane = normal.dot(center - a);
+            let to_box = (min - center).max(center - max).max(Vec3::ZERO).length();
+            let penalty = if to_plane < -rounding { BACK_FACING_PENALTY * self.cell } else { 0.0 };
+            let least_cost = to_box.max(to_plane.abs()) + penalty;
+            to_plane.abs() >= known.cost || (is_accurate && least_cost > known.cost + rounding)
+        };
         let (low, count) = self.cells_at([a, b, c]);
         for z in low.z.max(slices.start)..(low.z + count.z).min(slices.end) {
             for y in low.y..low.y + count.y {
                 for x in low.x..low.x + count.x {
                     let at = UVec3::new(x, y, z);
                     let (index, center) = (self.index(UVec3::new(x, y, z - slices.start)), self.center(at));
-                    // No point of the triangle can be closer than the plane of the triangle.
-                    if seeds[index].is_some_and(|known| normal.dot(center - a).abs() >= known.cost) {
+                    if seeds[index].is_some_and(|known| is_not_nearer(center, known)) {
                         continue;
                     }
                     let [u, v, w] = closest(center, [a, b, c]);
@@ -281,19 +308,27 @@ pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
 
 /// Returns whether any part of a material is smooth enough to reflect the model.
 pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
-    let least = |roughness: f32, map: Option<TextureRef>| roughness * least_green(model, map);
-    let base = least(material.perceptual_roughness, material.metallic_roughness_texture);
     let coat = material.clearcoat.filter(|coat| coat.factor > 0.0);
-    let coat = coat.map_or(1.0, |coat| least(coat.roughness, coat.roughness_texture));
-    !material.unlit && base.min(coat) < MAX_ROUGHNESS
+    !material.unlit
+        && (is_smooth(model, material.perceptual_roughness, material.metallic_roughness_texture)
+            || coat.is_some_and(|coat| is_smooth(model, coat.roughness, coat.roughness_texture)))
 }
 
-/// Returns the smallest green value of a map, or 1 without a map. Values that are interpolated between texels are never
-/// smaller.
-fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
+/// Number of bytes of an image that are examined at a time.
+const IMAGE_PART: usize = 1 << 16;
+
+/// Returns whether a roughness is below the limit at any texel of its map. A map multiplies the roughness by its green
+/// values, which are at most 1. Values that are interpolated between texels are never smaller than those of all texels.
+fn is_smooth(model: &Model, roughness: f32, map: Option<TextureRef>) -> bool {
     let image = map.and_then(|map| model.textures.get(map.texture)).and_then(|texture| model.images.get(texture.image));
-    let least = image.and_then(|image| image.pixels.par_chunks_exact(4).map(|texel| texel[1]).min());
-    least.map_or(1.0, |byte| f32::from(byte) / 255.0)
+    let is_smooth_at = |green: u8| roughness * (f32::from(green) / 255.0) < MAX_ROUGHNESS;
+    let is_smooth_in = |part: &[u8]| is_smooth_at(least_green(part));
+    roughness < MAX_ROUGHNESS || image.is_some_and(|image| image.pixels.par_chunks(IMAGE_PART).any(is_smooth_in))
+}
+
+/// Returns the smallest green value of RGBA texels.
+fn least_green(pixels: &[u8]) -> u8 {
+    pixels.as_chunks::<4>().0.iter().fold(u8::MAX, |least, texel| least.min(texel[1]))
 }
 
 #[cfg(test)]
@@ -328,6 +363,46 @@ mod tests {
             let expected = if to_floor < to_wall { Vec3::X } else { Vec3::Y };
             assert_eq!(grid.radiance[index].truncate(), expected, "{at}");
         }
+    }
+
+    /// Stores a triangle in all cells that it touches, like [`DistanceField::seed`], but tests only the plane.
+    fn seed_without_boxes(grid: &DistanceField, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3]) {
+        let normal = (b - a).cross(c - a).normalize_or_zero();
+        let (low, count) = grid.cells_at([a, b, c]);
+        for (index, seed) in seeds.iter_mut().enumerate() {
+            let (at, center) = (grid.at(index), grid.center(grid.at(index)));
+            let is_touched = at.cmpge(low).all() && at.cmplt(low + count).all();
+            if !is_touched || seed.is_some_and(|known| normal.dot(center - a).abs() >= known.cost) {
+                continue;
+            }
+            let [u, v, w] = closest(center, [a, b, c]);
+            let mut one = Nearest { point: a * u + b * v + c * w, normal, radiance: Vec3::ONE, cost: 0.0 };
+            one.cost = one.cost(center, grid.cell);
+            if seed.is_none_or(|known| one.cost < known.cost) {
+                *seed = Some(one);
+            }
+        }
+    }
+
+    #[test]
+    fn bounding_boxes_skip_only_triangles_that_are_not_nearer() {
+        let grid = DistanceField::empty(Vec3::NEG_ONE, Vec3::ONE, 16);
+        let mut seeds = vec![None; grid.size.element_product() as usize];
+        let mut expected = seeds.clone();
+        let mut accurate = 0;
+        for k in 0..2000 {
+            let part = |step: f32| (k as f32 * step).fract() * 2.0 - 1.0;
+            let corner = Vec3::new(part(0.618), part(0.414), part(0.732)) * 0.8;
+            let (side, narrow) = ([0.02, 0.2][k % 2], [1.0, 1e-2, 1e-4, 1e-7, 0.0][k % 5]);
+            let along = Vec3::new(part(0.307), part(0.872), part(0.237)).normalize() * side;
+            let triangle = [corner, corner + along, corner + along * 0.4 + along.any_orthogonal_vector() * narrow];
+            accurate += usize::from(grid.is_accurate(triangle));
+            grid.seed(&(0..grid.size.z), &mut seeds, triangle, [Vec3::ONE; 3]);
+            seed_without_boxes(&grid, &mut expected, triangle);
+        }
+        assert!((300..1700).contains(&accurate), "{accurate}");
+        let bits = |seed: &Option<Nearest>| seed.map(|n| [n.point.x, n.point.y, n.point.z, n.cost].map(f32::to_bits));
+        assert_eq!(seeds.iter().map(bits).collect::<Vec<_>>(), expected.iter().map(bits).collect::<Vec<_>>());
     }
 
     #[test]

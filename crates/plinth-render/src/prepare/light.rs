@@ -41,9 +41,10 @@ impl ModelLight {
         let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));
         let KnownTriangles { indices, geometry } =
             known.unwrap_or_else(|| KnownTriangles { indices: chosen(), geometry: None });
-        let (light, surfaces, geometry) = gathered(inputs, &indices, geometry, sky, bake_options(inputs));
-        let field = DistanceField::new(inputs.moving, &surfaces, inputs.scene.light_detail);
-        let is_interactive = inputs.scene.light_detail == LightDetail::Interactive;
+        let detail = inputs.scene.light_detail;
+        let field = |surfaces: Vec<LitSurface>| DistanceField::new(inputs.moving, &surfaces, detail);
+        let (light, field, geometry) = gathered(inputs, &indices, geometry, sky, bake_options(inputs), field);
+        let is_interactive = detail == LightDetail::Interactive;
         Self { indices, geometry: is_interactive.then_some(geometry), light, field }
     }
 }
@@ -52,27 +53,28 @@ impl SurfaceLight {
     /// Bakes light on the triangles `indices`, which were chosen for another pose.
     pub(super) fn new(inputs: &PrepareInputs<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
         let options = BakeOptions { surfaces: false, ..bake_options(inputs) };
-        gathered(inputs, indices, None, sky, options).0
+        gathered(inputs, indices, None, sky, options, drop).0
     }
 }
 
-/// Returns the light on the triangles `indices`, the light that leaves their surfaces, and their geometry. If the
-/// geometry of the same triangles is already known, it is given as `geometry`.
-fn gathered(
+/// Returns the light on the triangles `indices`, what `use_surfaces` computes from the light that leaves their surfaces,
+/// and their geometry. If the geometry of the same triangles is already known, it is given as `geometry`.
+fn gathered<T: Send>(
     inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
     geometry: Option<Arc<MeshGeometry>>,
     sky: &Sky,
     options: BakeOptions,
-) -> (SurfaceLight, Vec<LitSurface>, Arc<MeshGeometry>) {
+    use_surfaces: impl FnOnce(Vec<LitSurface>) -> T + Send,
+) -> (SurfaceLight, T, Arc<MeshGeometry>) {
     let scene = inputs.scene;
     let mut meshes = bake_meshes(scene, inputs.posed, indices);
     meshes.extend(inputs.floor.map(floor_grid));
     let lights = bake_lights(scene, sky.sun.as_ref());
     let geometry = geometry.unwrap_or_else(|| Arc::new(MeshGeometry::new(&meshes, &options)));
-    let mut baked = bake_light(&geometry, &meshes, &sky.map, &lights, &eyes(scene), &options);
+    let (mut baked, used) = bake_light(&geometry, &meshes, &sky.map, &lights, &eyes(scene), &options, use_surfaces);
     let floor_ambient = if inputs.floor.is_some() {
-        let floor = baked.meshes.pop().unwrap_or_default();
+        let floor = baked.pop().unwrap_or_default();
         let grid: Vec<f32> = floor.front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
         softened(&grid, AMBIENT_SIDE as usize)
     } else {
@@ -80,11 +82,11 @@ fn gathered(
     };
     // An exponent of 1 changes nothing.
     if (scene.occlusion - 1.0).abs() > 0.0 {
-        for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
+        for light in baked.iter_mut().flat_map(BakedMesh::all_mut) {
             *light = light.occluded(scene.occlusion);
         }
     }
-    (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces, geometry)
+    (SurfaceLight { baked, floor_ambient }, used, geometry)
 }
 
 /// The environment as a light source.

@@ -63,14 +63,13 @@ fn shared_exponent(color: Vec3) -> u32 {
     const BIAS: i32 = 15;
     let largest = (f32::from(511_u16) / 512.0) * power_of_two(31 - BIAS);
     let color = color.clamp(Vec3::ZERO, Vec3::splat(largest));
-    let steps = |exponent: i32| {
-        let scaled = color * power_of_two(MANTISSA + BIAS - exponent);
-        [rounded(scaled.x), rounded(scaled.y), rounded(scaled.z)]
-    };
-    let least = (exponent_of(color.max_element().max(1e-30)) + 1 + BIAS).max(0);
-    // If a channel would be rounded up to ten bits, the exponent must be larger.
-    let exponent = if steps(least).into_iter().any(|step| step > 511) { least + 1 } else { least };
-    let [r, g, b] = steps(exponent);
+    let most = color.max_element();
+    let scale = |exponent: i32| power_of_two(MANTISSA + BIAS - exponent);
+    let least = (exponent_of(most.max(1e-30)) + 1 + BIAS).max(0);
+    // If the largest channel would be rounded up to ten bits, the exponent must be larger.
+    let exponent = least + i32::from(rounded(most * scale(least)) > 511);
+    let scaled = color * scale(exponent);
+    let [r, g, b] = [rounded(scaled.x), rounded(scaled.y), rounded(scaled.z)];
     (r | g << 9 | b << 18).cast_unsigned() | exponent.cast_unsigned() << 27
 }
 
@@ -159,12 +158,11 @@ impl LightSource<'_> {
                 count += sides * grid.front.len();
             }
         }
-        let of_grid = |(grid, has_back): &(&LightGrid, bool)| {
+        samples.par_extend(used.into_par_iter().with_min_len(8).flat_map_iter(|(grid, has_back)| {
             let back = if grid.back.is_empty() { &grid.front } else { &grid.back };
-            let back = has_back.then_some(back).into_iter().flatten();
-            grid.front.iter().chain(back).map(LightSample::from).collect::<Vec<_>>()
-        };
-        samples.par_extend(used.par_iter().with_min_len(8).flat_map_iter(of_grid));
+            let back = if has_back { back.as_slice() } else { &[] };
+            grid.front.iter().chain(back).map(LightSample::from)
+        }));
         LightWords { words, samples }
     }
 }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::RenderError;
 use crate::gpu::Gpu;
-use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::gpu_types::{PoseVertex, SurfaceVertex, rounded};
 use crate::upload::batch::Batch;
 use crate::upload::gathered_light::LightSample;
 use crate::upload::kept_shadows::KeptShadows;
@@ -162,7 +162,7 @@ pub(crate) fn filled(
 }
 
 /// Minimum number of vertices that are converted on one thread.
-const MIN_VERTICES: usize = 1024;
+pub(super) const MIN_VERTICES: usize = 1024;
 
 pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
     let flip = if posed.mirrored { -1.0 } else { 1.0 };
@@ -185,6 +185,6 @@ pub(super) fn surface_vertex(primitive: &Primitive, v: usize) -> SurfaceVertex {
     let mut out = SurfaceVertex::zeroed();
     out.uv0 = uv_of(primitive, 0, v);
     out.uv1 = uv_of(primitive, 1, v);
-    out.color = color.map(|c| (c.clamp(0.0, 1.0) * 65535.0).round() as u16);
+    out.color = color.map(|c| rounded(c.clamp(0.0, 1.0) * 65535.0) as u16);
     out
 }

@@ -7,6 +7,7 @@ use glam::Vec3;
 use plinth_bake::BakedMesh;
 use plinth_model::Primitive;
 use plinth_scene::PosedPrimitive;
+use rayon::prelude::*;
 
 use crate::RenderError;
 use crate::gpu::Gpu;
@@ -14,7 +15,7 @@ use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::batch::{Batch, Sortable, Transparency, center};
 use crate::upload::boxes::{MIN_BATCHES, bounds_of, boxes_of_triangles};
 use crate::upload::gathered_light::{LightSource, PoolLight};
-use crate::upload::geometry::{DrawMode, MaterialUse, filled, surface_vertex, write_pose};
+use crate::upload::geometry::{DrawMode, MIN_VERTICES, MaterialUse, filled, surface_vertex, write_pose};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::pool::{Pool, VertexRange, vertices_of};
 use crate::upload::triangles::{packed_corners, triangle_words};
@@ -106,7 +107,8 @@ impl PoolBuilder {
         });
         self.mirrored.push(posed.mirrored);
         write_pose(posed, primitive, &mut self.pose);
-        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, v)));
+        let vertices = (0..posed.positions.len()).into_par_iter().with_min_len(MIN_VERTICES);
+        self.surface.par_extend(vertices.map(|v| surface_vertex(primitive, v)));
         self.triangles.end += indices.len() / 3;
         let offset = first as u32;
         for corner in indices.chunks_exact(3) {

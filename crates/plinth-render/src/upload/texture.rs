@@ -157,40 +157,49 @@ fn halve(above: &Level<'_>, encoding: TextureEncoding) -> Level<'static> {
     }
 }
 
+/// Minimum number of texels that are averaged on one thread.
+const MIN_TEXELS: usize = 1 << 14;
+
 /// Halves the width and the height of a mip level. `average` returns the mean of four texels.
-fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4]) -> Level<'static> {
+fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4] + Sync) -> Level<'static> {
     let (width, height) = ((above.width / 2).max(1), (above.height / 2).max(1));
-    let mut pixels = vec![0; width as usize * height as usize * 4];
+    let mut pixels = vec![0_u8; width as usize * height as usize * 4];
     let texels = above.pixels.as_chunks::<4>().0;
     let columns = above.width as usize;
     let rows = |y: usize| y.min(above.height as usize - 1) * columns;
-    for (y, row) in pixels.as_chunks_mut::<4>().0.chunks_exact_mut(width as usize).enumerate() {
+    let halve_row = |(y, row): (usize, &mut [[u8; 4]])| {
         let [upper, lower] = [2 * y, 2 * y + 1].map(|y| &texels[rows(y)..rows(y) + columns]);
         // A single column is averaged with itself. If there is an odd number of columns, the last column is ignored.
         if columns == 1 {
             row[0] = average([upper[0], upper[0], lower[0], lower[0]]);
-            continue;
+            return;
         }
         let pairs = upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0);
         for (texel, ([a, b], [c, d])) in row.iter_mut().zip(pairs) {
             *texel = average([*a, *b, *c, *d]);
         }
-    }
+    };
+    let halved = pixels.as_chunks_mut::<4>().0.par_chunks_exact_mut(width as usize);
+    halved.with_min_len(MIN_TEXELS.div_ceil(width as usize)).enumerate().for_each(halve_row);
     Level { width, height, pixels: Cow::Owned(pixels) }
 }
 
-// The functions below list the channels, because `array::map` is not inlined everywhere.
+// The functions below list the channels, because `array::map` is not inlined everywhere. They are inlined into the loop
+// over the texels, which is compiled in another unit.
 
+#[inline]
 fn average_linear([a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
     let channel = |i: usize| mean([a[i], b[i], c[i], d[i]]);
     [channel(0), channel(1), channel(2), channel(3)]
 }
 
+#[inline]
 fn mean([a, b, c, d]: [u8; 4]) -> u8 {
     ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d) + 2) / 4) as u8
 }
 
 /// Averages sRGB colours as linear light. Lookup tables convert in both directions.
+#[inline]
 fn average_srgb(tables: &SrgbTables, [a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
     let linear = |encoded: u8| u32::from(tables.decode[usize::from(encoded)]);
     let channel = |i: usize| {
@@ -200,6 +209,7 @@ fn average_srgb(tables: &SrgbTables, [a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
     [channel(0), channel(1), channel(2), mean([a[3], b[3], c[3], d[3]])]
 }
 
+#[inline]
 fn average_normal([a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
     let sum = |i: usize| f32::from(u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i]) + u16::from(d[i])) - 4.0 * 127.5;
     let n = glam::Vec3::new(sum(0), sum(1), sum(2)).normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
@@ -210,18 +220,16 @@ struct SrgbTables {
     /// The 16-bit linear value of each sRGB byte.
     decode: [u16; 256],
     /// The sRGB byte for the upper 12 bits of each 16-bit linear value.
-    encode: Vec<u8>,
+    encode: [u8; 4096],
 }
 
 static SRGB: LazyLock<SrgbTables> = LazyLock::new(|| {
     let decode = std::array::from_fn(|i| (linear_from_srgb(i as f32 / 255.0) * 65535.0).round() as u16);
-    let encode = (0..4096)
-        .map(|i| {
-            let linear = (i as f32 + 0.5) / 4096.0;
-            let encoded = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
-            (encoded * 255.0).round() as u8
-        })
-        .collect();
+    let encode = std::array::from_fn(|i| {
+        let linear = (i as f32 + 0.5) / 4096.0;
+        let encoded = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+        (encoded * 255.0).round() as u8
+    });
     SrgbTables { decode, encode }
 });
 

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::gpu_types::PoseVertex;
+use crate::gpu_types::{PoseVertex, rounded};
 use crate::upload::octahedral::octahedral;
 
 /// Number of the first triangle. The number 0 means that there is no triangle.
@@ -49,7 +49,7 @@ pub(crate) fn packed_corners(corners: &[u32]) -> Vec<[u32; 2]> {
 }
 
 fn packed_normal(v: Vec3) -> u32 {
-    let [x, y] = octahedral(v).to_array().map(|c| ((c * 0.5 + 0.5) * 255.0).round() as u32);
+    let [x, y] = octahedral(v).to_array().map(|c| rounded((c * 0.5 + 0.5) * 255.0) as u32);
     x | y << 8
 }
 

@@ -208,7 +208,11 @@ async fn a_models_file_is_downloaded_under_its_name(address: &str) {
     assert_eq!(url.expires_in, 604_800);
     let key = plinth_spec::id::ModelId::parse(&id).unwrap();
     service.store().delete(&ObjectKey::Model(&key)).await.unwrap();
-    assert_eq!(code(service.open_delivery(&file, None).await.map(drop)), ErrorCode::NotFound, "deleted after it was found");
+    assert_eq!(
+        code(service.open_delivery(&file, None).await.map(drop)),
+        ErrorCode::NotFound,
+        "deleted after it was found"
+    );
     assert_eq!(code(service.model_file(caller, &id).await), ErrorCode::FileNotFound);
     assert_eq!(code(service.model_file_url(caller, &id, None).await), ErrorCode::FileNotFound);
 }
