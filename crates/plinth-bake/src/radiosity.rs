@@ -123,7 +123,7 @@ impl<'a> Radiosity<'a> {
         let mut out = Self {
             scene,
             coarse,
-            vertices: ReflectingVertex::of_meshes(&scene.meshes),
+            vertices: ReflectingVertex::of_meshes(scene.meshes),
             points: gathered.par_iter().map(ReflectingPoint::new).collect(),
             light_irradiance: gathered.iter().flat_map(|g| g.light_irradiance.iter().copied()).collect(),
             gathered,

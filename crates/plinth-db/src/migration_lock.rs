@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use crate::Result;
 use crate::error::DbError;
+use crate::system::open_lock_file;
 
 /// Maximum time that a process waits for the migrations of another one.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_mins(1);
@@ -39,13 +40,7 @@ pub(crate) async fn acquire(database: &Path, limit: Duration) -> Result<File> {
 
 /// Opens a lock file, and creates it if it does not exist. A user who may only read the file can lock it, too.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).append(true).create(true);
-    // Like the database, no other user may open the file: anyone who can open it can lock it.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(path);
-    opened.or_else(|error| File::open(path).map_err(|_also| error))
+    open_lock_file(path).or_else(|error| File::open(path).map_err(|_also| error))
 }
 
 #[cfg(test)]

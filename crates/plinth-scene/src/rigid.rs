@@ -275,7 +275,7 @@ mod tests {
             (Mat3::from_diagonal(Vec3::INFINITY), Vec3::ZERO),
             (Mat3::IDENTITY, Vec3::new(f32::INFINITY, f32::INFINITY, 0.0)),
         ] {
-            assert_eq!(Pose { linear, middle }.reach(&cloud, Vec3::X, 1.0), f32::INFINITY);
+            assert!(Pose { linear, middle }.reach(&cloud, Vec3::X, 1.0) > f32::MAX);
         }
     }
 }

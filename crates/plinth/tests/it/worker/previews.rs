@@ -100,7 +100,8 @@ async fn only_failures_that_the_request_caused_are_errors_of_the_request() {
         r#"read -r line; echo '{"event":"previewRejected","code":"overlay_missing","message":"no image","is_of_request":true}'
            read -r line; exec setsid -w bash -c 'dd if=/dev/zero bs=300M count=1 2> out/null | sleep 1000'"#,
     ];
-    let cases: String = commands.iter().zip(1..).map(|(command, n)| format!("{n}) {command};;\n")).collect();
+    let cases: Vec<String> = commands.iter().zip(1..).map(|(command, n)| format!("{n}) {command};;")).collect();
+    let cases = cases.join("\n");
     let starts = deployment.folder.path().join("starts");
     let job = format!(
         "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
