@@ -7,12 +7,15 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, parse_range_header};
 use plinth_service::delivery::Delivery;
 use plinth_service::{Service, ServiceError};
 use plinth_spec::ErrorCode;
 
 use crate::error::{ApiError, Result};
+use crate::gzip::{accepts_gzip, gzip, is_compressible};
 use crate::state::Api;
 
 /// Media type of files in responses to clients that accept only this type.
@@ -44,7 +47,12 @@ pub async fn file_response(
     delivery: &Delivery,
 ) -> std::result::Result<Response, ServiceError> {
     let size = delivery.blob.size;
-    let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
+    let is_compressible = is_compressible(&delivery.content_type, size);
+    // A range consists of bytes of the stored file.
+    let is_compressed = is_compressible && accepts_gzip(headers) && !headers.contains_key(header::RANGE);
+    // Different contents have different tags (RFC 9110, section 8.8.3.3).
+    let suffix = if is_compressed { "-gzip" } else { "" };
+    let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}{suffix}\"", tag.trim_matches('"')));
     let mut response = match selected(headers, etag.as_deref(), size) {
         Selected::PreconditionFailed => {
             let message = "the file is not the one that 'If-Match' names; download it again without this header";
@@ -52,6 +60,14 @@ pub async fn file_response(
         }
         Selected::NotSatisfiable => return Ok(not_satisfiable(size)),
         Selected::NotModified => StatusCode::NOT_MODIFIED.into_response(),
+        Selected::Whole if is_compressed => {
+            let content = service.open_delivery(delivery, None).await?;
+            let content: Vec<Bytes> = content.try_collect().await?;
+            let content = gzip(&content.concat()).map_err(ServiceError::internal)?;
+            let mut response = sized(StatusCode::OK, content.len() as u64, Body::from(content));
+            set(&mut response, header::CONTENT_ENCODING, "gzip");
+            response
+        }
         Selected::Whole => {
             let content = service.open_delivery(delivery, None).await?;
             sized(StatusCode::OK, size, Body::from_stream(content))
@@ -65,6 +81,9 @@ pub async fn file_response(
         }
     };
     set_media_type(&mut response, headers, &delivery.content_type);
+    if is_compressible {
+        set(&mut response, header::VARY, "accept, accept-encoding");
+    }
     set(&mut response, header::ACCEPT_RANGES, "bytes");
     guard(&mut response);
     set(&mut response, header::CACHE_CONTROL, "private, no-cache");

@@ -6,6 +6,7 @@ mod client;
 mod error;
 mod extract;
 mod file;
+mod gzip;
 mod local_link;
 mod open_body;
 mod openapi;
@@ -20,6 +21,7 @@ mod write_timeout;
 
 pub use client::TrustedProxy;
 pub use file::file_response;
+pub use gzip::accepts_gzip;
 pub use openapi::document;
 pub use router::router;
 pub use serve::{ServeOptions, serve};

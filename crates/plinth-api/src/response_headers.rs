@@ -10,6 +10,8 @@ use crate::trace::REQUEST_ID;
 
 /// Operations whose file has a name under which clients save it.
 const WITH_NAME: [&str; 2] = ["get_bundle", "get_model_file"];
+/// The operation whose files may be compressed, because some are text.
+const WITH_TEXT: &str = "get_hls_file";
 
 /// Returns the headers of all responses with their descriptions, as reusable components of the document.
 pub(crate) fn headers() -> impl Iterator<Item = (String, RefOr<Header>)> {
@@ -25,7 +27,12 @@ pub(crate) fn headers() -> impl Iterator<Item = (String, RefOr<Header>)> {
         (header::CONTENT_RANGE, Type::String, "The part of the file that the body contains, and the size of the file."),
         (header::CONTENT_DISPOSITION, Type::String, "Name under which to save the file."),
         (header::CACHE_CONTROL, Type::String, "How long the file may be cached."),
-        (header::VARY, Type::String, "`accept`: the media type depends on `Accept`."),
+        (
+            header::CONTENT_ENCODING,
+            Type::String,
+            "`gzip`: the file is compressed, because `Accept-Encoding` permits it.",
+        ),
+        (header::VARY, Type::String, "The headers of the request on which the response depends, such as `accept`."),
         (header::X_CONTENT_TYPE_OPTIONS, Type::String, "`nosniff`: browsers must not guess the media type."),
         (header::CONTENT_SECURITY_POLICY, Type::String, "Prevents browsers from running the file as a page."),
     ];
@@ -38,6 +45,7 @@ pub(crate) fn headers() -> impl Iterator<Item = (String, RefOr<Header>)> {
 /// Adds the headers that the responses of an operation may have. The errors of the operation must already be described.
 pub(crate) fn describe_headers(operation: &mut Operation) {
     let has_name = operation.operation_id.as_deref().is_some_and(|id| WITH_NAME.contains(&id));
+    let has_text = operation.operation_id.as_deref() == Some(WITH_TEXT);
     let responses = &mut operation.responses.responses;
     let needs_key = responses.contains_key(StatusCode::UNAUTHORIZED.as_str());
     let has_parts = responses.contains_key(StatusCode::PARTIAL_CONTENT.as_str());
@@ -57,6 +65,7 @@ pub(crate) fn describe_headers(operation: &mut Operation) {
                 header::CONTENT_SECURITY_POLICY,
             ]);
             names.extend(has_name.then_some(header::CONTENT_DISPOSITION));
+            names.extend((has_text && status == StatusCode::OK).then_some(header::CONTENT_ENCODING));
             if has_parts {
                 names.extend([header::ETAG, header::ACCEPT_RANGES]);
             }

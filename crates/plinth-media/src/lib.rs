@@ -34,7 +34,7 @@ mod watermark;
 mod writer;
 mod yuv420;
 
-pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
+pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter, check_dataset_target};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, probe};
 pub use outputs::{MediaOutputs, MediaPlan};

@@ -13,6 +13,10 @@ use bytemuck::NoUninit;
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
+/// Beginning of the names of files that are not complete yet.
+const UNFINISHED: &str = ".plinth-cache-";
+/// Number of digits of the hash in the name of a file.
+const HASH_DIGITS: usize = 32;
 /// The first bytes of each file, which identify its format.
 const MAGIC: &[u8; 8] = b"plinth-1";
 /// Size of the header in bytes. The header consists of the magic bytes and the checksum.
@@ -27,8 +31,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens a cache in a folder, which is created before the first file is stored. All files together have at most
-    /// `most_bytes` bytes. Files of another build of this program are ignored.
+    /// Opens a cache in a folder, which is created before the first file is stored. All files of the cache together have at
+    /// most `most_bytes` bytes; other files in the folder do not count and are never deleted. Files of another build of this
+    /// program are not used.
     /// Errors: if the program cannot read its own executable.
     pub fn open(folder: PathBuf, most_bytes: u64) -> io::Result<Self> {
         let program = std::fs::metadata(std::env::current_exe()?)?;
@@ -73,7 +78,7 @@ impl Cache {
             return Ok(());
         }
         std::fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
         file.write_all(&head(content))?;
         file.write_all(content)?;
         file.persist(self.folder.join(name))?;
@@ -82,7 +87,7 @@ impl Cache {
 
     fn trim(&self) -> io::Result<()> {
         let about = |entry: io::Result<std::fs::DirEntry>| -> Option<(SystemTime, PathBuf, Metadata)> {
-            let entry = entry.ok()?;
+            let entry = entry.ok().filter(|entry| entry.file_name().to_str().is_some_and(is_name))?;
             // Another process may delete files at the same time, so files without metadata are skipped.
             let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
             Some((metadata.modified().ok()?, entry.path(), metadata))
@@ -99,6 +104,13 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Returns whether a file with this name belongs to the cache. The user may have chosen a folder with other files.
+fn is_name(name: &str) -> bool {
+    let is_digit = |c: u8| matches!(c, b'0'..=b'9' | b'a'..=b'f');
+    let is_hash = |hash: &str| hash.len() == HASH_DIGITS && hash.bytes().all(is_digit);
+    name.starts_with(UNFINISHED) || name.split_once('-').is_some_and(|(_kind, hash)| is_hash(hash))
 }
 
 /// Returns the header of a file with this content.
@@ -138,7 +150,7 @@ impl Key {
 
     /// Returns the name under which the result is stored.
     pub(crate) fn name(self) -> String {
-        format!("{}-{:032x}", self.kind, self.hash.finish_128())
+        format!("{}-{:0digits$x}", self.kind, self.hash.finish_128(), digits = HASH_DIGITS)
     }
 }
 
@@ -177,18 +189,36 @@ mod tests {
     fn the_least_recently_used_files_are_deleted_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(&folder, 3 * (HEAD as u64 + 10));
-        let names = ["a", "b", "c"];
-        for (i, name) in names.iter().enumerate() {
+        let [a, b, c, d, huge] = ["a", "b", "c", "d", "huge"].map(|kind| cache.key(kind).name());
+        for (i, name) in [&a, &b, &c].into_iter().enumerate() {
             cache.store(name, &[0; 10]).unwrap();
             let file = File::options().append(true).open(cache.folder().join(name)).unwrap();
             file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(i as u64)).unwrap();
         }
-        cache.load("a").unwrap();
-        cache.store("d", &[0; 10]).unwrap();
-        let left: Vec<&str> = ["a", "b", "c", "d"].into_iter().filter(|name| cache.load(name).is_some()).collect();
-        assert_eq!(left, ["a", "c", "d"]);
-        cache.store("huge", &[0; 1000]).unwrap();
-        assert!(cache.load("huge").is_none() && cache.load("d").is_some());
+        cache.load(&a).unwrap();
+        cache.store(&d, &[0; 10]).unwrap();
+        let left: Vec<_> = [&a, &b, &c, &d].into_iter().filter(|name| cache.load(name).is_some()).collect();
+        assert_eq!(left, [&a, &c, &d]);
+        cache.store(&huge, &[0; 1000]).unwrap();
+        assert!(cache.load(&huge).is_none() && cache.load(&d).is_some());
+    }
+
+    #[test]
+    fn files_of_the_user_are_never_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(&folder, HEAD as u64 + 10);
+        std::fs::create_dir(cache.folder()).unwrap();
+        let users =
+            ["chair.glb", "video-1.mp4", "0123456789abcdef0123456789abcdef", "a-0123456789ABCDEF0123456789ABCDEF"];
+        for name in users {
+            std::fs::write(cache.folder().join(name), [0; 1000]).unwrap();
+        }
+        let unfinished = cache.folder().join(".plinth-cache-x");
+        std::fs::write(&unfinished, [0; 1000]).unwrap();
+        let name = cache.key("k").name();
+        cache.store(&name, &[0; 10]).unwrap();
+        assert!(users.iter().all(|name| cache.folder().join(name).exists()));
+        assert!(!unfinished.exists() && cache.load(&name).is_some());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use plinth_api::accepts_gzip;
 
 use crate::error::{PageError, Result};
 use crate::{look_pictures, setting_pictures};
@@ -135,9 +136,7 @@ pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request:
     }
     let found = FILES.iter().find(|(known, ..)| *known == name);
     let (name, content_type, text) = found.ok_or_else(PageError::not_found)?;
-    let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let takes_gzip = accepted.split(',').any(|one| one.trim() == "gzip" || one.trim().starts_with("gzip;q=1"));
-    let mut response = match COMPRESSED.get(name).filter(|_| takes_gzip) {
+    let mut response = match COMPRESSED.get(name).filter(|_| accepts_gzip(&request)) {
         Some(bytes) => ([(header::CONTENT_ENCODING, "gzip")], bytes.as_slice()).into_response(),
         None => text.as_ref().into_response(),
     };

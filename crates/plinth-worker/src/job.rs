@@ -92,7 +92,7 @@ fn disk_limits(options: &WorkerOptions, task: &ChildTask) -> DiskLimits {
 /// Returns the processor time in seconds that a process may use for a task with the time limit `time`.
 pub(crate) fn processor_secs(time: Duration) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    (time + CPU_LEEWAY).as_secs() * cores
+    time.saturating_add(CPU_LEEWAY).as_secs().saturating_mul(cores)
 }
 
 impl Node {
@@ -195,6 +195,11 @@ mod tests {
     use plinth_pipeline::{EncoderChoice, H264Encoder};
 
     use super::*;
+
+    #[test]
+    fn the_processor_time_of_the_longest_time_limit_is_unlimited() {
+        assert_eq!(processor_secs(Duration::MAX), u64::MAX);
+    }
 
     #[test]
     fn previews_and_packagings_leave_a_reserve_on_the_disk() {

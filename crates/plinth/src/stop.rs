@@ -31,8 +31,9 @@ impl std::error::Error for Stopped {}
 /// render survives the end of its terminal.
 ///
 /// Before the first frame is drawn, a signal ends the program at once, because the loading of a model or the start of a
-/// driver cannot be interrupted otherwise. From then on, a signal makes the job stop. A second signal ends the program
-/// without waiting for the job. In all cases, files that are not complete are removed.
+/// driver cannot be interrupted otherwise. From then on, a signal makes the job stop, as it does while an encoder is
+/// tested. A second signal ends the program without waiting for the job. In all cases, files that are not complete are
+/// removed.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     wanted: Arc<AtomicBool>,
@@ -71,6 +72,13 @@ impl Stop {
     /// Makes the first signal wait for the job, which must check [`Self::wanted`] often from this call on.
     pub(crate) fn wait_for_job(&self) {
         self.job_is_awaited.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes signals end the program at once again, after a job that [`Self::wait_for_job`] announced.
+    /// Errors: [`Stopped`] if a signal has arrived in the meantime.
+    pub(crate) fn job_ended(&self) -> Result<(), Stopped> {
+        self.job_is_awaited.store(false, Ordering::SeqCst);
+        if self.wanted.load(Ordering::SeqCst) { Err(self.stopped()) } else { Ok(()) }
     }
 
     /// Returns the error with which the program must end after a signal.

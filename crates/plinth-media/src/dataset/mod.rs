@@ -20,4 +20,4 @@ mod writer;
 
 pub use about::DatasetAbout;
 pub use cameras::DatasetCameras;
-pub use writer::{DatasetPlan, DatasetWriter};
+pub use writer::{DatasetPlan, DatasetWriter, check_dataset_target};

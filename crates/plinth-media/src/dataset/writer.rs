@@ -1,6 +1,6 @@
 //! Receives the layers of all views, and writes the complete dataset.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,10 +42,6 @@ pub struct DatasetPlan {
 }
 
 impl DatasetPlan {
-    fn is_zip(&self) -> bool {
-        self.target.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip"))
-    }
-
     fn views(&self) -> usize {
         self.cameras.world_from_camera.len()
     }
@@ -82,7 +78,7 @@ impl<'a> DatasetWriter<'a> {
     /// Opens the temporary folder and starts the encoder threads.
     /// Errors: if the folder is not writable or another process uses it.
     pub fn start(plan: DatasetPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
-        check_target(&plan)?;
+        check_dataset_target(&plan.target)?;
         partial::remove_abandoned(&plan.target);
         let work = WorkFolder::open(&plan.target, &plan.key)?;
         let missing = work.missing(plan.views());
@@ -118,7 +114,7 @@ impl<'a> DatasetWriter<'a> {
         let files = self.describe()?;
         self.stop_if_wanted()?;
         let (work, target) = (&self.shared.work, &self.plan.target);
-        let bytes = if self.plan.is_zip() {
+        let bytes = if is_zip(target) {
             write_zip(&work.set(), &files, target, self.stop)?
         } else {
             work.deliver()?;
@@ -227,21 +223,27 @@ fn encode_views(shared: &Shared, receiver: &Mutex<Receiver<Layers>>, done: &Send
     }
 }
 
-fn check_target(plan: &DatasetPlan) -> Result<(), MediaError> {
-    let target = &plan.target;
-    if plan.is_zip() {
+fn is_zip(target: &Path) -> bool {
+    target.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip"))
+}
+
+/// Checks that a dataset can have this path: a `.zip` file, or a folder that is empty or does not exist. Changes no
+/// files, so it can be called before a render.
+/// Errors: if a `.zip` is a folder, if another path is a file, or if the folder is not empty.
+pub fn check_dataset_target(target: &Path) -> Result<(), MediaError> {
+    if is_zip(target) {
         if target.is_dir() {
             let source = std::io::ErrorKind::IsADirectory.into();
-            return Err(MediaError::File { file: target.clone(), source });
+            return Err(MediaError::File { file: target.to_owned(), source });
         }
         return Ok(());
     }
     if target.symlink_metadata().is_ok() && !target.is_dir() {
         let source = std::io::ErrorKind::NotADirectory.into();
-        return Err(MediaError::File { file: target.clone(), source });
+        return Err(MediaError::File { file: target.to_owned(), source });
     }
     if is_occupied(target) {
-        return Err(MediaError::FolderNotEmpty { folder: target.clone() });
+        return Err(MediaError::FolderNotEmpty { folder: target.to_owned() });
     }
     Ok(())
 }

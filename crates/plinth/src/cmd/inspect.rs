@@ -18,9 +18,10 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
-    let bytes = super::render::read_model(path)?;
-    let inventory =
+    let (bytes, warnings) = super::render::read_model(path)?;
+    let mut inventory =
         plinth_model::inspect(&bytes, &LoadOptions::default()).with_context(|| path.display().to_string())?;
+    inventory.warnings.splice(0..0, warnings);
     if args.get_flag("json") {
         writeln!(out, "{}", serde_json::to_string_pretty(&inventory)?)?;
     } else {

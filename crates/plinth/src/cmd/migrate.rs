@@ -40,6 +40,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
                 before.map_or_else(|| "there are no tables yet".to_owned(), |v| format!("they have version {v}"));
             bail!("the tables must have version {newest}: {present}; run plinth migrate");
         }
+        config::check_not_restoring(&config)?;
         config::make_data_folder(&config)?;
         config::open_database(&config, true).await?.close().await;
         let now = config::table_version(&config).await?.context("the tables have no version after a migration")?;

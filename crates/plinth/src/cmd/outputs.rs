@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use plinth_media::check_dataset_target;
 use plinth_pipeline::{DatasetOptions, read_cameras};
 use plinth_spec::quality::Codec;
 use plinth_spec::settings::Output;
@@ -127,8 +128,8 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
 }
 
 /// Returns the options of a dataset.
-/// Errors: [`Usage`] if the name of the output or a flag does not fit a dataset; another error if the cameras cannot be
-/// read.
+/// Errors: [`Usage`] if the name of the output or a flag does not fit a dataset; another error if the output cannot be
+/// written to its path, or the cameras cannot be read.
 fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<DatasetOptions> {
     if !matches!(extension(path).as_str(), "zip" | "") && !path.is_dir() {
         return Err(Usage(format!("the output of a dataset must be a .zip or a folder, not {}", path.display())).into());
@@ -141,6 +142,7 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
         return Err(Usage(message.to_owned()).into());
     }
     check_folder(path)?;
+    check_dataset_target(path)?;
     let views = match args.get_one::<PathBuf>("cameras") {
         None => None,
         Some(_file) if args.contains_id("coverage") => {
@@ -158,14 +160,26 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
 
 /// Returns an error if the folder of an output does not exist. Called before the render, so that no work is lost.
 fn check_folder(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    match folder.filter(|p| !p.is_dir()) {
+    match named_folder(path).filter(|p| !p.is_dir()) {
         Some(missing) => anyhow::bail!("the folder {} does not exist; create it first", missing.display()),
         None => Ok(()),
     }
 }
 
-/// Returns an error if an output is an existing folder, or if two outputs have the same name. Called before the render.
+/// Returns the folder of a path, or `None` if it is the current one.
+fn named_folder(path: &Path) -> Option<&Path> {
+    path.parent().filter(|p| !p.as_os_str().is_empty())
+}
+
+/// Returns the path of an output without links and `..` in its folder. An output that is a link itself is not followed,
+/// because the render replaces the link.
+fn place(path: &Path) -> Result<PathBuf> {
+    let folder = named_folder(path).unwrap_or(Path::new("."));
+    let found = folder.canonicalize().with_context(|| format!("{} cannot be read", folder.display()))?;
+    Ok(found.join(path.file_name().unwrap_or_default()))
+}
+
+/// Returns an error if an output is an existing folder, or if two outputs are the same file. Called before the render.
 fn check_places(outputs: &OutputPaths) -> Result<()> {
     let mut known = Vec::new();
     for path in outputs.values() {
@@ -173,7 +187,7 @@ fn check_places(outputs: &OutputPaths) -> Result<()> {
         if path.is_dir() {
             return Err(Usage(format!("{} is a folder; name a file in it", path.display())).into());
         }
-        let place = std::path::absolute(path)?;
+        let place = place(path)?;
         if known.contains(&place) {
             return Err(Usage(format!("{} is the name of two outputs; give each its own name", path.display())).into());
         }

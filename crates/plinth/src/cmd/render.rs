@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use plinth_media::{EncoderChoice, H264Encoder, MediaError, choose_encoder};
+use plinth_media::{EncoderChoice, H264Encoder, choose_encoder};
 use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, may_use_hardware, run as run_job};
 use plinth_spec::settings::{ParseOptions, replace_aliases};
 use plinth_spec::{OutputPaths, RenderSettings};
@@ -79,8 +79,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     } else {
         H264Encoder::default()
     };
+    let (model, warnings) = read_model(path)?;
     let job = Job {
-        model: read_model(path)?,
+        model,
         environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
         assets,
         outputs,
@@ -105,10 +106,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     };
     let outcome = run_job(&job, &mut report, stop.wanted());
     shown.clear();
-    let manifest = match outcome {
+    let mut manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
         other => other.map_err(|error| with_file(error, path, &image_files))?,
     };
+    manifest.warnings.splice(0..0, warnings);
     if args.get_flag("json") {
         writeln!(out, "{}", serde_json::to_string_pretty(&manifest)?)?;
     } else {
@@ -150,12 +152,11 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
     if machine.encoder == EncoderChoice::default() {
         return Ok(H264Encoder::default());
     }
-    // The test of an encoder creates temporary files, so signals must no longer end the program at once.
+    // The test of an encoder creates temporary files, so signals must not end the program at once.
     stop.wait_for_job();
-    let found = match choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted()) {
-        Err(MediaError::Stopped) => return Err(stop.stopped().into()),
-        other => other?,
-    };
+    let found = choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted());
+    stop.job_ended()?;
+    let found = found?;
     for (encoder, reason) in found.failures().filter(|_| !is_silent) {
         note!("plinth: {encoder} is not used: {}", plain(reason));
     }
@@ -194,8 +195,9 @@ fn reject_replaced_inputs(outputs: &OutputPaths, inputs: &[(&str, &Path)]) -> Re
     Ok(())
 }
 
-/// Reads a model file, whose extension must be accepted. Converts a ZIP with an OBJ to a GLB.
-pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
+/// Reads a model file, whose extension must be accepted. Converts a ZIP with an OBJ to a GLB. Returns the GLB, and the
+/// warnings of the conversion.
+pub(crate) fn read_model(path: &Path) -> Result<(Vec<u8>, Vec<String>)> {
     let extension = outputs::extension(path);
     if extension != "glb" && extension != "zip" {
         let message = format!("{}: only .glb and .zip files are accepted", path.display());
@@ -207,7 +209,7 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     }
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     if extension == "glb" {
-        return Ok(bytes);
+        return Ok((bytes, Vec::new()));
     }
     if bytes.starts_with(b"glTF") {
         let message = format!("{}: this is a GLB; give the file the extension .glb", path.display());
@@ -215,10 +217,7 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     }
     let converted = plinth_model::obj_zip::glb_from_zip(&bytes, &plinth_model::Limits::default())
         .with_context(|| path.display().to_string())?;
-    for warning in &converted.warnings {
-        note!("plinth: warning: {}", plain(warning));
-    }
-    Ok(converted.glb)
+    Ok((converted.glb, converted.warnings))
 }
 
 /// Returns the file of `--settings @FILE`.

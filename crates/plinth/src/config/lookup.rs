@@ -1,6 +1,7 @@
 //! Finds configuration values. A flag overrides an environment variable, and an environment variable overrides
 //! `plinth.toml`.
 
+use std::env::VarError;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -10,6 +11,7 @@ use plinth_spec::wire::Product;
 use super::file::ConfigFile;
 use super::table::{Default, FILE_VARIABLE, Row};
 use super::value::Found;
+use crate::cmd::Usage;
 
 /// The sources of configuration values.
 #[derive(Debug)]
@@ -20,16 +22,21 @@ pub(super) struct Lookup<'a> {
 
 impl<'a> Lookup<'a> {
     /// Reads the configuration file.
-    /// Errors: the file cannot be read or has unknown keys.
+    /// Errors: the file cannot be read or has unknown keys, or the variable that names it is not UTF-8.
     pub(crate) fn new(args: &'a ArgMatches) -> Result<Self> {
         let flag = args.try_get_one::<String>("config").ok().flatten().map(PathBuf::from);
-        let file = ConfigFile::read(flag.or_else(|| variable(FILE_VARIABLE).map(PathBuf::from)))?;
+        let named = match flag {
+            Some(path) => Some(path),
+            None => own_variable(FILE_VARIABLE)?.map(PathBuf::from),
+        };
+        let file = ConfigFile::read(named)?;
         Ok(Self { args, file })
     }
 
     /// Returns the value of a row of the configuration table. Returns `None` if the value is not set and has no
     /// default.
-    /// Errors: a value in `plinth.toml` has the wrong type, or the file that contains a secret cannot be read.
+    /// Errors: a value in `plinth.toml` has the wrong type, an environment variable is not UTF-8, or the file that
+    /// contains a secret cannot be read.
     pub(crate) fn find(&self, row: &Row) -> Result<Option<Found>> {
         if let Some(found) = self.find_set(row)? {
             return Ok(Some(found));
@@ -65,7 +72,7 @@ impl<'a> Lookup<'a> {
             return Ok(here(text.clone(), format!("--{}", row.flag())));
         }
         let name = row.variable();
-        if let Some(text) = variable(&name) {
+        if let Some(text) = own_variable(&name)? {
             return Ok(here(text, name));
         }
         Ok(secret(row)?.and_then(|(text, place)| here(text, place)))
@@ -103,17 +110,32 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Returns the value of an environment variable. An empty variable counts as unset.
-#[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
+/// Returns the value of an environment variable that other programs share. A variable that is empty or not UTF-8 counts
+/// as unset.
 pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|text| !text.is_empty())
+    own_variable(name).ok().flatten()
+}
+
+/// Returns the value of an environment variable of this program. An empty variable counts as unset.
+/// Errors: the value is not UTF-8.
+#[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
+fn own_variable(name: &str) -> Result<Option<String>, Usage> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        // The message does not quote the value, which may be a secret.
+        Err(VarError::NotUnicode(_)) => Err(Usage(format!("{name} must be UTF-8"))),
+    }
 }
 
 /// Returns the content of the file that the row's variable `PLINTH_…_FILE` names, together with the name of this
 /// variable.
 fn secret(row: &Row) -> Result<Option<(String, String)>> {
+    if !row.is_secret {
+        return Ok(None);
+    }
     let name = format!("{}_FILE", row.variable());
-    let Some(path) = variable(&name).filter(|_path| row.is_secret) else { return Ok(None) };
+    let Some(path) = own_variable(&name)? else { return Ok(None) };
     let text = std::fs::read_to_string(&path).with_context(|| format!("{name}: {path} cannot be read"))?;
     let text = text.trim();
     if text.is_empty() {

@@ -10,7 +10,8 @@ use url::Url;
 
 use super::settings::Config;
 
-/// Name of the folder that exists in the data folder while `plinth admin restore` writes to the data folder.
+/// Name of the folder that exists in the data folder while `plinth admin restore` checks a backup and writes it to
+/// the data folder.
 pub(crate) const RESTORING: &str = ".restoring";
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
@@ -31,7 +32,9 @@ pub(crate) fn make_data_folder(config: &Config) -> Result<()> {
     make_folder(&config.data_dir)
 }
 
-fn check_not_restoring(config: &Config) -> Result<()> {
+/// Checks that no backup is being restored to the data folder.
+/// Errors: a restoration is running or was interrupted.
+pub(crate) fn check_not_restoring(config: &Config) -> Result<()> {
     ensure!(
         !config.data_dir.join(RESTORING).exists(),
         "a restoration to {} is running or was interrupted; empty the folder and run `plinth admin restore` again",

@@ -173,7 +173,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         checks_at_once: lookup.count(&row::MODEL_CHECKS)?,
         checker: Some(Checker {
             program: std::env::current_exe().context("the path of this executable is unknown")?,
-            memory_bytes: lookup.count::<u64>(&row::MODEL_CHECK_MEMORY_MB)? << 20,
+            memory_bytes: megabytes(lookup, &row::MODEL_CHECK_MEMORY_MB)?,
             time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
             fence,
         }),
@@ -181,8 +181,8 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         mail: payments::mail(lookup)?,
         low_balance: lookup.count(&row::LOW_BALANCE)?,
         incoming: data_dir.join("incoming"),
-        incoming_bytes: lookup.count::<u64>(&row::INCOMING_MB)? << 20,
-        reserve_bytes: lookup.count::<u64>(&row::DISK_RESERVE_MB)? << 20,
+        incoming_bytes: megabytes(lookup, &row::INCOMING_MB)?,
+        reserve_bytes: megabytes(lookup, &row::DISK_RESERVE_MB)?,
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()
     })
@@ -191,6 +191,11 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
 /// Returns the value of a row as an integer above 0; `None` if the value is not set.
 pub(super) fn count_if_set<T: TryFrom<u64>>(lookup: &Lookup<'_>, row: &row::Row) -> Result<Option<T>> {
     lookup.find(row)?.map(|_set| lookup.count(row)).transpose()
+}
+
+/// Returns the value of a row with a number of megabytes, in bytes. A number that is too large means no limit.
+pub(super) fn megabytes(lookup: &Lookup<'_>, row: &row::Row) -> Result<u64> {
+    Ok(lookup.count::<u64>(row)?.saturating_mul(1 << 20))
 }
 
 /// Parses a number of seconds, which may be 0.
@@ -258,4 +263,20 @@ fn public_url(lookup: &Lookup<'_>) -> Result<Option<Url>> {
     let url: Url = found.parse(must_be)?;
     let is_base = matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
     if is_base && url.username().is_empty() { Ok(Some(url)) } else { Err(found.wrong(must_be).into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::super::table::{Group, args};
+    use super::*;
+
+    #[test]
+    fn a_huge_number_of_megabytes_means_no_limit() {
+        let flags = ["worker", "--render-memory-mb", "17592186044416"];
+        let matches = Command::new("worker").args(args(&[Group::Worker])).get_matches_from(flags);
+        let lookup = Lookup::new(&matches).unwrap();
+        assert_eq!(megabytes(&lookup, &row::RENDER_MEMORY_MB).unwrap(), u64::MAX);
+    }
 }

@@ -10,7 +10,7 @@ use plinth_spec::{Takes, WorkClass};
 use plinth_worker::{WorkerOptions, child_environment};
 
 use super::lookup::Lookup;
-use super::settings::{Machine, count_if_set, seconds};
+use super::settings::{Machine, count_if_set, megabytes, seconds};
 use super::table as row;
 use crate::system::host_name;
 
@@ -53,9 +53,9 @@ pub(super) fn worker_options(
         preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
         preview_idle: Duration::from_secs(lookup.count(&row::PREVIEW_IDLE_SECONDS)?),
         outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
-        memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
-        disk_bytes: lookup.count::<u64>(&row::RENDER_DISK_MB)? << 20,
-        cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
+        memory_bytes: megabytes(lookup, &row::RENDER_MEMORY_MB)?,
+        disk_bytes: megabytes(lookup, &row::RENDER_DISK_MB)?,
+        cache_bytes: megabytes(lookup, &row::MODEL_CACHE_MB)?,
         poll: if has_notifications { POLL_NOTIFIED } else { options.poll },
         grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
         ..options

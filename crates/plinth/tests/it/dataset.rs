@@ -159,6 +159,29 @@ fn a_killed_render_leaves_no_zip_and_a_resumed_one_is_the_same() {
 }
 
 #[test]
+fn a_destination_that_cannot_be_used_is_an_error_before_the_model_is_read() {
+    let place = Place::new();
+    let (full, folder, file) = (place.file("full"), place.file("folder.zip"), place.file("file"));
+    for made in [&full, &folder] {
+        std::fs::create_dir(made).unwrap();
+    }
+    for made in [&file, &place.file("full/notes.txt")] {
+        std::fs::write(made, "somebody's own").unwrap();
+    }
+    let cases = [
+        (&full, format!("the folder {full} is not empty")),
+        (&folder, format!("{folder} cannot be written")),
+        (&file, format!("{file} cannot be written")),
+    ];
+    for (set, message) in cases {
+        let done = plinth(&["render", "none.glb", "-o", set, "--output", "dataset"]);
+        let stderr = text(&done.stderr);
+        assert_eq!((done.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+        assert!(stderr.contains(&message), "{stderr}");
+    }
+}
+
+#[test]
 fn an_output_cannot_replace_the_model() {
     let place = Place::new();
     std::fs::copy(place.file("cube.glb"), place.file("model.zip")).unwrap();

@@ -1,5 +1,6 @@
 //! Tests of the files that a render writes, and of the files that exist after a failed render.
 
+use std::io::{Cursor, Write as _};
 use std::path::Path;
 use std::process::Command;
 
@@ -130,6 +131,37 @@ fn invalid_models_give_one_line_of_error_and_no_files() {
         .unwrap()
         .filter(|e| e.as_ref().is_ok_and(|e| e.file_name().to_string_lossy().starts_with(".partial")));
     assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn warnings_of_a_converted_archive_come_first_in_the_json_of_inspect_and_render() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, out) = (folder.path().join("scan.zip"), folder.path().join("scan.png"));
+    let obj = "mtllib a.mtl\nusemtl Oak\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in [("a.obj", obj), ("a.mtl", "newmtl Oak\nmap_Kd oak.png\n")] {
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(content.as_bytes()).unwrap();
+    }
+    std::fs::write(&model, archive.finish().unwrap().into_inner()).unwrap();
+    let (model, out) = (model.to_str().unwrap(), out.to_str().unwrap());
+    // The settings name a clip that the model lacks, which is a warning of the render.
+    let render = ["render", model, "-o", out, "--quality", "share", "--animation", "walk", "--json"];
+    let cases: [(&[&str], bool); 2] = [(&["inspect", model, "--json"], false), (&render, true)];
+    for (args, warns_of_clip) in cases {
+        let done = plinth(args);
+        assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""), "{args:?}");
+        let printed: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        let warnings = printed["warnings"].as_array().unwrap();
+        assert_eq!(warnings[0], "the texture 'oak.png' is not in the ZIP", "{warnings:?}");
+        assert_eq!(
+            warnings[1..].iter().any(|w| w.as_str().unwrap().contains("no clips")),
+            warns_of_clip,
+            "{warnings:?}"
+        );
+    }
+    let done = plinth(&["inspect", model]);
+    assert!(text(&done.stdout).contains("warning     the texture 'oak.png' is not in the ZIP"));
 }
 
 #[test]

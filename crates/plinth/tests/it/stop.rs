@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use plinth_testkit::ffmpeg;
+use plinth_testkit::{ffmpeg, hardware_ffmpeg};
 
 use crate::{Place, plinth, program, text};
 
@@ -73,6 +73,33 @@ fn a_signal_at_any_time_sets_the_exit_code_and_leaves_no_files() {
         assert!(begin.elapsed() < Duration::from_secs(10), "{signal} while {moment}: {:?}", begin.elapsed());
         assert_untouched(&place);
     }
+}
+
+#[test]
+fn a_signal_after_the_test_of_an_encoder_ends_the_loading_of_a_model_at_once() {
+    let place = Place::new();
+    let ffmpeg = hardware_ffmpeg(place.other.path(), &["h264_nvenc"], "exit 1");
+    let model = place.other.path().join("model.glb");
+    assert!(Command::new("mkfifo").arg(&model).status().unwrap().success());
+    // While this file is open, the render waits for the content of the model.
+    let _open = std::fs::File::options().read(true).write(true).open(&model).unwrap();
+    let mut child = program()
+        .arg("render")
+        .arg(&model)
+        .args(["-o", &place.file("out.mp4"), "--quality", "share", "--encoder", "auto", "--ffmpeg"])
+        .arg(ffmpeg)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut running = Running { child, stderr };
+    running.until("plinth: h264_nvenc is not used: ");
+    running.signal("-INT");
+    let mut line = String::new();
+    running.stderr.read_line(&mut line).unwrap();
+    assert_eq!(line, "plinth: cancelled\n");
+    assert_eq!(running.child.wait().unwrap().code(), Some(130));
+    assert_eq!(place.names(), ["cube.glb"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Tests of valid and invalid command lines.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::json;
 
 use crate::{Place, plinth, text};
@@ -52,6 +54,13 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     for (out, flags, message) in cases {
         let stderr = rejected(&place, out, flags);
         assert!(stderr.contains(message), "{stderr}");
+    }
+    let (sub, link) = (place.file("sub"), place.file("link"));
+    std::fs::create_dir(&sub).unwrap();
+    symlink(place.folder.path(), &link).unwrap();
+    for same in ["sub/../out.mp4", "link/out.mp4"] {
+        let stderr = rejected(&place, "out.mp4", &["--web", &place.file(same)]);
+        assert!(stderr.contains("is the name of two outputs"), "{same}: {stderr}");
     }
     let misnamed = place.file("cube.zip");
     std::fs::copy(place.file("cube.glb"), &misnamed).unwrap();

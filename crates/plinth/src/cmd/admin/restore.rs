@@ -80,14 +80,8 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
             bail!("{} is not empty; choose a new folder with --data, or empty it", data.display());
         }
     }
-    note!("plinth: checking the backup");
-    check(&backup)?;
-    // While the folder `RESTORING` exists, all other commands refuse to use the data folder.
     let making = data.join(RESTORING);
-    if making.exists() {
-        std::fs::remove_dir_all(&making)
-            .with_context(|| format!("{}, of an earlier restoration, cannot be removed", making.display()))?;
-    }
+    reserve(&making, &backup)?;
     std::fs::create_dir_all(making.join(OBJECTS))?;
     note!("plinth: copying");
     let Sum { files, bytes } = manifest::read(&backup, |entry| copy(&backup, &making, &entry))?;
@@ -100,6 +94,36 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
     File::open(data)?.sync_all()?;
     let text = format!("{files} files, {bytes} bytes restored to {}", data.display());
     Ok(Done { text, json: json!({"files": files, "bytes": bytes}) })
+}
+
+/// Creates the empty folder `making` (`RESTORING`), and checks the backup. While the folder exists, all other commands
+/// refuse to use the data folder. The check may take hours, so it begins after the folder exists: otherwise, another
+/// command could create a database meanwhile, which the restoration would replace.
+/// Errors: the folder cannot be created or emptied, or the check fails; then the data folder is as before.
+fn reserve(making: &Path, backup: &Path) -> Result<()> {
+    let is_repeated = making.exists();
+    std::fs::create_dir_all(making)?;
+    note!("plinth: checking the backup");
+    if let Err(error) = check(backup) {
+        if !is_repeated {
+            std::fs::remove_dir(making)
+                .with_context(|| format!("{error:#}; {} cannot be removed", making.display()))?;
+        }
+        return Err(error);
+    }
+    clear(making).with_context(|| format!("{}, of an earlier restoration, cannot be emptied", making.display()))
+}
+
+/// Removes everything in a folder, but not the folder.
+fn clear(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let removed =
+            if entry.file_type()?.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        removed?;
+    }
+    Ok(())
 }
 
 fn copy(backup: &Path, to: &Path, entry: &Entry) -> Result<()> {

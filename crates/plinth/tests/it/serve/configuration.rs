@@ -1,5 +1,7 @@
 //! Tests of flags, environment variables and the configuration file.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,17 @@ async fn a_flag_overrides_a_variable_which_overrides_the_file() {
     let installation = installation.set("PLINTH_RATE_LIMIT_PER_MINUTE", "8");
     assert_eq!(limit(&installation, &[]).await, "8");
     assert_eq!(limit(&installation, &["--rate-limit-per-minute", "9"]).await, "9");
+}
+
+#[test]
+fn a_variable_that_is_not_utf_8_is_an_error() {
+    let installation = Installation::with_sqlite();
+    for name in ["PLINTH_RATE_LIMIT_PER_MINUTE", "PLINTH_DATABASE_URL_FILE", "PLINTH_CONFIG"] {
+        let done = installation.program().arg("migrate").env(name, OsStr::from_bytes(b"8\xff")).output().unwrap();
+        let output = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{name}: {output}");
+        assert!(output.contains(&format!("{name} must be UTF-8")), "{output}");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! Tests of downloads of the files of finished renders: headers, byte ranges and links.
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
 use plinth_service::jobs::RenderFiles;
 use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
@@ -90,6 +93,42 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
         assert_eq!(head.status(), 200, "{path}");
         assert_eq!(header(head.headers(), "content-length"), size.to_string(), "{path}");
         assert_eq!(head.bytes().await.unwrap().len(), 0, "{path}");
+    }
+}
+
+async fn text_files_of_streams_are_compressed(served: Served) {
+    let client = &served.client;
+    let id = served.finished().await;
+    for (file, is_text) in [("master.m3u8", true), ("thumbnails.vtt", true), ("540p/0.m4s", false)] {
+        let path = format!("/renders/{id}/hls/{file}");
+        let plain = client.get_with(&path, "accept-encoding", "gzip;q=0").await;
+        let plain_tag = header(plain.headers(), "etag").to_owned();
+        assert_eq!(header(plain.headers(), "content-encoding"), "", "{file}");
+        assert_eq!(plain.text().await.unwrap(), content(file));
+
+        let sent = client.get_with(&path, "accept-encoding", "br, gzip").await;
+        let headers = sent.headers().clone();
+        let tag = header(&headers, "etag").to_owned();
+        let (encoding, vary) = if is_text { ("gzip", "accept, accept-encoding") } else { ("", "accept") };
+        assert_eq!((header(&headers, "content-encoding"), header(&headers, "vary")), (encoding, vary), "{file}");
+        assert_eq!(tag != plain_tag, is_text, "{file}: different contents have different tags");
+        let bytes = sent.bytes().await.unwrap();
+        assert_eq!(header(&headers, "content-length"), bytes.len().to_string(), "{file}");
+        let mut text = String::new();
+        if is_text {
+            GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+        } else {
+            text = String::from_utf8(bytes.into()).unwrap();
+        }
+        assert_eq!(text, content(file));
+
+        let again = client.request(Method::GET, &path).header("accept-encoding", "gzip").header("if-none-match", &tag);
+        assert_eq!(again.send().await.unwrap().status(), 304, "{file}");
+        let part = client.request(Method::GET, &path).header("accept-encoding", "gzip").header("range", "bytes=1-2");
+        let part = part.send().await.unwrap();
+        assert_eq!((part.status().as_u16(), header(part.headers(), "content-encoding")), (206, ""), "{file}");
+        assert_eq!(header(part.headers(), "etag"), plain_tag, "{file}");
+        assert_eq!(part.text().await.unwrap(), content(file)[1..3]);
     }
 }
 
@@ -346,7 +385,7 @@ async fn a_downloaded_model_has_its_name(served: Served) {
 }
 
 on_both! {
-    files_have_correct_headers_and_support_ranges a_bundle_has_all_files_and_is_reproducible
+    files_have_correct_headers_and_support_ranges text_files_of_streams_are_compressed a_bundle_has_all_files_and_is_reproducible
     missing_files_have_specific_error_codes other_kinds_of_renders_have_other_files a_dataset_has_no_posters
     streaming_is_available_after_packaging a_downloaded_model_has_its_name
 }

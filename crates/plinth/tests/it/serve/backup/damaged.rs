@@ -1,6 +1,8 @@
 //! Tests that `verify` and `restore` reject a damaged, truncated, unfinished or forged backup.
 
+use std::fs::File;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use plinth_testkit::sha256_hex;
 
@@ -74,4 +76,31 @@ async fn every_kind_of_damage_is_named() {
     let other = Installation::with_sqlite();
     let verified = served.installation.admin(&["verify", backup.to_str().unwrap()]);
     assert_eq!(other.admin(&["restore", backup.to_str().unwrap()]), verified);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_command_uses_the_folder_while_the_backup_is_checked() {
+    let (_served, render, backup) = small().await;
+    let video = backup.join(format!("objects/renders/{render}/1/video.mp4"));
+    std::fs::remove_file(&video).unwrap();
+    assert!(Command::new("mkfifo").arg(&video).status().unwrap().success());
+    let other = Installation::with_sqlite();
+    let mut restore = other.program();
+    let restore = restore.args(["admin", "restore"]).arg(&backup).stdout(Stdio::null()).stderr(Stdio::piped());
+    let restore = restore.spawn().unwrap();
+    // Opening the FIFO succeeds only after the check has opened it. The check then waits until it is closed.
+    let fifo = File::options().write(true).open(&video).unwrap();
+    let migrated = other.program().arg("migrate").output().unwrap();
+    let created = other.try_admin(&["account", "create", "eve@example.org"]);
+    drop(fifo);
+    for done in [migrated, created] {
+        let output = text(&done.stderr);
+        assert!(done.status.code() == Some(1) && output.contains("is running or was interrupted"), "{output}");
+    }
+    let done = restore.wait_with_output().unwrap();
+    let output = text(&done.stderr);
+    assert!(done.status.code() == Some(1) && output.contains("video.mp4: damaged: 0 bytes"), "{output}");
+    let left = std::fs::read_dir(other.folder.path().join("data")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["plinth.db.serve.lock"]);
 }

@@ -123,7 +123,11 @@ async fn a_restoration_goes_into_an_empty_folder_without_a_server() {
     std::fs::create_dir_all(&left).unwrap();
     std::fs::write(left.join("half.glb"), "x").unwrap();
     let output = failure(&other, &["account", "create", "eve@example.org"]);
-    assert!(output.contains("was interrupted; empty the folder and run `plinth admin restore` again"), "{output}");
+    let interrupted = "was interrupted; empty the folder and run `plinth admin restore` again";
+    assert!(output.contains(interrupted), "{output}");
+    let done = other.program().arg("migrate").output().unwrap();
+    let output = text(&done.stderr);
+    assert!(done.status.code() == Some(1) && output.contains(interrupted), "{output}");
     other.admin(&["restore", backup]);
     assert_eq!(names(&data), ["objects", "plinth.db", "plinth.db.serve.lock"].map(PathBuf::from));
     let server = other.serve(&["--no-worker"]);
