@@ -20,6 +20,8 @@ mod sql;
 mod states;
 mod system;
 mod table;
+#[cfg(test)]
+mod test_rows;
 mod tx;
 
 pub mod accounts;

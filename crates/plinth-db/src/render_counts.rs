@@ -103,12 +103,9 @@ mod tests {
     use plinth_testkit::TestDatabase;
 
     use super::*;
-    use crate::{Db, DbError, DbOptions};
+    use crate::test_rows::{ACCOUNT, WORKSPACE, execute};
+    use crate::{Db, DbOptions};
 
-    const ACCOUNT: &str =
-        "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) VALUES ('a', 'a', FALSE, 0, 0, 0)";
-    const WORKSPACE: &str = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at) \
-                             VALUES ('wwwwwwwwwwww', 'w', 'a', TRUE, 0)";
     const MODEL: &str = "INSERT INTO models (id, workspace_id, original_name, file_size, sha256, animations, animation_count, status, \
                          created_at, updated_at) VALUES ('m', 'wwwwwwwwwwww', 'm', 1, '', '[]', 0, 'active', 0, 0)";
     /// Inserts the renders `r1` and `r2`.
@@ -116,19 +113,6 @@ mod tests {
                            replay_ordinal, is_system_preview, credits, status, hls_status, warnings, attempt, hls_attempt, \
                            created_at, updated_at) SELECT id, 'wwwwwwwwwwww', 'm', 'a', '{}', '', '', 0, FALSE, 0, 'pending', \
                            'pending', '[]', 0, 0, 0, 0 FROM (SELECT 'r1' AS id UNION ALL SELECT 'r2') ids";
-
-    async fn execute(db: &Db, statements: &[&'static str]) {
-        let statements = statements.to_vec();
-        let writing = db.write(move |tx| {
-            Box::pin(async move {
-                for sql in statements {
-                    tx.execute(sql, params![]).await?;
-                }
-                Ok::<_, DbError>(())
-            })
-        });
-        writing.await.unwrap();
-    }
 
     fn workspace() -> WorkspaceId {
         WorkspaceId::parse("wwwwwwwwwwww").unwrap()

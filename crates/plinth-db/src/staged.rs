@@ -170,28 +170,13 @@ mod tests {
 
     use super::*;
     use crate::query_plan::plans_on;
-    use crate::{Db, DbError, DbOptions};
+    use crate::test_rows::{ACCOUNT, WORKSPACE, execute};
+    use crate::{Db, DbOptions};
 
-    const ACCOUNT: &str =
-        "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) VALUES ('a', 'a', FALSE, 0, 0, 0)";
-    const WORKSPACE: &str = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at) \
-                             VALUES ('wwwwwwwwwwww', 'w', 'a', TRUE, 0)";
     /// Inserts uploads as programs do that do not know when links expire. The file of `s1` is scheduled for deletion.
     const UPLOADS: &str = "INSERT INTO staged_uploads (id, ticket_sha256, workspace_id, created_at) \
                            VALUES ('s1', '1', 'wwwwwwwwwwww', 1000), ('s2', '2', 'wwwwwwwwwwww', 2000)";
     const SCHEDULE: &str = "INSERT INTO garbage (prefix, due_at) VALUES ('staged/s1.glb', 172809000)";
-
-    async fn execute<const N: usize>(db: &Db, statements: [&'static str; N]) {
-        let executed = db.write(move |tx| {
-            Box::pin(async move {
-                for sql in statements {
-                    tx.execute(sql, params![]).await?;
-                }
-                Ok::<_, DbError>(())
-            })
-        });
-        executed.await.unwrap();
-    }
 
     async fn count(db: &Db, since: i64) -> u64 {
         let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
@@ -204,9 +189,9 @@ mod tests {
         let update = migration.split(';').find(|statement| statement.trim_start().starts_with("UPDATE ")).unwrap();
         for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
-            execute(&db, [ACCOUNT, WORKSPACE, UPLOADS, SCHEDULE]).await;
+            execute(&db, &[ACCOUNT, WORKSPACE, UPLOADS, SCHEDULE]).await;
             assert_eq!(count(&db, i64::MAX).await, 2, "without a time, uploads are open until they are deleted");
-            execute(&db, [update]).await;
+            execute(&db, &[update]).await;
             let counts = [count(&db, 1_999).await, count(&db, 2_000).await, count(&db, 8_999).await];
             assert_eq!(counts, [2, 1, 1]);
             assert_eq!(count(&db, 9_000).await, 0);

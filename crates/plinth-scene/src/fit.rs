@@ -9,8 +9,8 @@ use crate::cloud::Cloud;
 use crate::pose::{Draw, Placed};
 use crate::rigid::{Movement, Movements, RigidParts};
 
-/// Maximum number of measured points of bent meshes, summed over all times, and maximum number of measured poses of rigid
-/// parts. It may be exceeded, because a clip is measured at up to eight times regardless of this limit.
+/// Maximum number of measured points of bent meshes, summed over all times, and maximum of [`RigidParts::cost`], summed
+/// over all times. It may be exceeded, because a clip is measured at up to eight times regardless of this limit.
 const MAX_MOVING_POINTS: usize = 4_000_000;
 /// Number of evenly spaced times at which a clip is measured, in addition to its keys.
 const EVEN_TIMES: usize = 32;

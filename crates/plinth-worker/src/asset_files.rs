@@ -81,7 +81,7 @@ impl AssetDownload<'_> {
             let file = PathBuf::from(environment_file(part));
             let Err(error) = self.download(&ObjectKey::Env(id, part), &file, "the environment").await else { continue };
             if error.is_not_found() {
-                // This is an error if the environment was deleted.
+                // If the environment was deleted, the error says so.
                 self.find().await?;
             }
             return Err(JobError::fetching(FailureCode::EnvDownloadFailed, "the environment", &error));
