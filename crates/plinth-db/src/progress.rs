@@ -62,12 +62,13 @@ fn state_of(
     RenderState { id: id.clone(), status, progress, ends_at: ends_at.filter(|_time| is_current), hls }
 }
 
-/// Stores the progress of a claimed render. Changes nothing and returns false if the lease is lost, or if the attempt has
-/// already reported more. Does not change `updated_at`, because the state of the render stays the same.
+/// Stores the progress of a claimed render. If the attempt has already reported more, because it draws all frames again, keeps the
+/// larger fraction and stores only the time. Changes nothing and returns false if the lease is lost. Does not change `updated_at`,
+/// because the state of the render stays the same.
 pub async fn store(tx: &mut Tx, id: &RenderId, token: &str, progress: Progress) -> Result<bool> {
-    let sql = "UPDATE renders SET progress = $3, progress_attempt = attempt, progress_ends_at = $4 \
-               WHERE id = $1 AND lease_token = $2 \
-               AND (progress_attempt IS NULL OR progress_attempt <> attempt OR progress < $3)";
+    let sql = "UPDATE renders SET progress_attempt = attempt, progress_ends_at = $4, \
+               progress = CASE WHEN progress_attempt = attempt AND progress > $3 THEN progress ELSE $3 END \
+               WHERE id = $1 AND lease_token = $2";
     Ok(tx.execute(sql, params![id, token, progress.fraction, progress.ends_at]).await? == 1)
 }
 

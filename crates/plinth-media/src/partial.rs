@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::MediaError;
 use crate::system::ordinary_permissions;
@@ -29,7 +29,7 @@ impl Partial {
     pub(crate) fn create(target: &Path) -> Result<Self, MediaError> {
         let fault = |source| MediaError::File { file: target.to_owned(), source };
         if target.is_dir() {
-            return Err(fault(std::io::ErrorKind::IsADirectory.into()));
+            return Err(fault(io::ErrorKind::IsADirectory.into()));
         }
         loop {
             // The returned error contains only the kind of the cause, because the message of the cause contains the
@@ -66,7 +66,8 @@ impl Partial {
 }
 
 /// Writes several files. They get their final names after all of them are complete. Existing files are replaced.
-/// Errors: if a folder does not exist or is not writable, or the disk is full.
+/// Errors: if a folder does not exist or is not writable, the disk is full, or an existing file cannot be replaced. In this
+/// case no file was written, and existing files are unchanged.
 pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
     let write = |(target, bytes): &(PathBuf, &[u8])| {
         remove_abandoned(target);
@@ -76,17 +77,59 @@ pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
         Ok(partial)
     };
     let partials = files.iter().map(write).collect::<Result<Vec<Partial>, MediaError>>()?;
-    partials.into_iter().try_for_each(|partial| partial.keep().map(drop))
+    let previous = partials.iter().map(|partial| Previous::save(&partial.target));
+    let previous = previous.collect::<Result<Vec<Previous>, MediaError>>()?;
+    for (count, partial) in partials.into_iter().enumerate() {
+        if let Err(error) = partial.keep() {
+            previous.into_iter().take(count).for_each(Previous::restore);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
-/// The temporary files of this process.
+/// What had the name of a target before [`write_together`] replaced it. When the value is dropped, the saved file is deleted.
+struct Previous {
+    target: PathBuf,
+    /// A second name of the file, or a copy; `None` if there was no file.
+    saved: Option<TempPath>,
+}
+
+impl Previous {
+    fn save(target: &Path) -> Result<Self, MediaError> {
+        let save = |path: &Path| {
+            std::fs::hard_link(target, path).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists => Err(error),
+                // Some file systems have no hard links, and some systems allow them only to the owner of the file.
+                _ => std::fs::copy(target, path).map(drop),
+            })
+        };
+        let saved = match temporary_names().make_in(folder(target), save) {
+            Ok(file) => Some(file.into_temp_path()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // The message of the cause contains the temporary name.
+            Err(error) => return Err(MediaError::File { file: target.to_owned(), source: error.kind().into() }),
+        };
+        Ok(Self { target: target.to_owned(), saved })
+    }
+
+    fn restore(self) {
+        // An error is ignored, because the error that made this necessary is the one to report.
+        drop(match self.saved {
+            Some(saved) => saved.persist(&self.target).map_err(|failed| failed.error),
+            None => std::fs::remove_file(&self.target),
+        });
+    }
+}
+
+/// The temporary files and folders of this process.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The entry of a file in [`UNFINISHED`].
-struct Listed(PathBuf);
+/// The entry of a file or folder in [`UNFINISHED`].
+pub(crate) struct Listed(PathBuf);
 
 impl Listed {
-    fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
         Self(path.to_owned())
     }
@@ -98,13 +141,24 @@ impl Drop for Listed {
     }
 }
 
-/// Deletes all output files of this process that are not complete. Must be called only directly before the process ends
-/// without waiting for its jobs, which fail if their files are missing.
+/// Deletes all output files and folders of this process that are not complete. Must be called only directly before the process
+/// ends without waiting for its jobs. Jobs fail if their files are missing, and then wait for the end of the process.
 pub fn remove_unfinished() {
-    for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
-        // A file that cannot be deleted remains until another process deletes it (`remove_abandoned`).
-        drop(std::fs::remove_file(path));
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in &*unfinished {
+        // What cannot be deleted remains until another process deletes it (`remove_abandoned`).
+        drop(if path.is_dir() { remove_folder(path) } else { std::fs::remove_file(path) });
     }
+    // While the list is locked, a job that fails does not end, so that it cannot report its missing files and set the exit code.
+    std::mem::forget(unfinished);
+}
+
+/// Deletes a folder to which threads of this process may still write.
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    // Under another name, the folder receives no more files, which would prevent its deletion.
+    let renamed = folder.with_extension(format!("removed.{}", folder.extension().unwrap_or_default().display()));
+    std::fs::rename(folder, &renamed)?;
+    std::fs::remove_dir_all(renamed)
 }
 
 /// Deletes the temporary files in the folder of `target` whose processes have ended.
@@ -130,11 +184,16 @@ pub(crate) fn folder(target: &Path) -> &Path {
     target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
+fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = temporary_names();
     ordinary_permissions(&mut builder);
     builder.tempfile_in(folder)
+}
+
+fn temporary_names() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
+    builder
 }
 
 #[cfg(test)]
@@ -170,6 +229,21 @@ mod tests {
         std::fs::write(&first, "old").unwrap();
         write_together(&[(first.clone(), b"1"), (second.clone(), b"2")]).unwrap();
         assert_eq!((std::fs::read(&first).unwrap(), std::fs::read(&second).unwrap()), (b"1".to_vec(), b"2".to_vec()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_as_before_if_one_of_them_cannot_get_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (replaced, new) = (folder.path().join("replaced"), folder.path().join("new"));
+        std::fs::write(&replaced, "old").unwrap();
+        // A file cannot get a name that ends with a slash.
+        let impossible = folder.path().join("impossible/");
+        let files: [(PathBuf, &[u8]); 3] = [(replaced.clone(), b"1"), (new, b"2"), (impossible.clone(), b"3")];
+        let error = write_together(&files).unwrap_err();
+        assert!(matches!(error, MediaError::File { file, .. } if file == impossible));
+        assert_eq!(std::fs::read(&replaced).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the file that existed is left");
     }
 
     #[cfg(unix)]

@@ -16,6 +16,8 @@ const EXACTLY_RIGID: f64 = 1e-9;
 const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"];
 /// Names of distortion coefficients, which must be zero.
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
+/// Fields by which instant-ngp selects another projection than that of a pinhole.
+const OTHER_PROJECTIONS: [&str; 5] = ["is_fisheye", "ftheta_p0", "latlong", "equirectangular", "orthographic"];
 /// Names of the fields that are measured in pixels. They are ambiguous without the size of the image.
 const IN_PIXELS: [&str; 4] = ["fl_x", "fl_y", "cx", "cy"];
 /// Names of the fields with the focal length and the image size. All views must have the same values.
@@ -34,8 +36,8 @@ pub struct CamerasError(String);
 /// and its +Y axis points up in the image. World space is the same as in datasets that Plinth writes. If the file has
 /// neither an image size nor a length in pixels, the images are squares of `side` pixels. Rotations that were rounded
 /// are made orthonormal.
-/// Errors: if a field is missing or malformed, the camera has distortion, the frames have different intrinsics, or a
-/// matrix is not a rigid transform.
+/// Errors: if a field is missing or malformed, a camera is not a pinhole without distortion, the frames have different
+/// intrinsics, or a matrix is not a rigid transform.
 pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError> {
     let wrong = |message: String| Err(CamerasError(message));
     let file: Value = match serde_json::from_str(text) {
@@ -49,8 +51,12 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
     if frames.len() > DATASET_VIEWS {
         return wrong(format!("it has {} frames, but at most {DATASET_VIEWS} are allowed", frames.len()));
     }
-    if let Some(model) = members.get("camera_model").filter(|m| !MODELS.iter().any(|known| *m == known)) {
-        return wrong(format!("camera_model {model} is not supported; use one of {}", MODELS.join(", ")));
+    check_pinhole(members)?;
+    for (i, frame) in frames.iter().enumerate() {
+        frame
+            .as_object()
+            .map_or(Ok(()), check_pinhole)
+            .map_err(|CamerasError(message)| CamerasError(format!("frame {i}: {message}")))?;
     }
     let intrinsics = intrinsics(&shared_lens(members, frames)?, side)?;
     let mut world_from_camera = Vec::with_capacity(frames.len());
@@ -63,6 +69,28 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
         }
     }
     Ok(DatasetViews::Given { intrinsics, world_from_camera })
+}
+
+/// Returns an error if the file or a frame with these fields has another lens than a pinhole. The coefficients in
+/// [`DISTORTION`] are checked elsewhere.
+fn check_pinhole(members: &Map<String, Value>) -> Result<(), CamerasError> {
+    let wrong = |message: String| Err(CamerasError(message));
+    if let Some(model) = members.get("camera_model").filter(|m| !MODELS.iter().any(|known| *m == known)) {
+        return wrong(format!("camera_model {model} is not supported; use one of {}", MODELS.join(", ")));
+    }
+    // Unlike instant-ngp, which looks only for the name, this treats fields that are null or false as missing.
+    let is_set = |key: &str| members.get(key).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
+    if let Some(key) = OTHER_PROJECTIONS.into_iter().find(|key| is_set(key)) {
+        return wrong(format!("{key} is not supported; only pinhole cameras are"));
+    }
+    let is_zero = |value: &Value| value.as_f64() == Some(0.0);
+    let are_zero = |value: &Value| value.as_array().is_some_and(|numbers| numbers.iter().all(is_zero));
+    if members.get("distortion_params").is_some_and(|value| !are_zero(value)) {
+        return wrong(
+            "distortion_params are not 0, but lens distortion is not supported; undistort the cameras first".to_owned(),
+        );
+    }
+    Ok(())
 }
 
 /// Returns the fields of [`LENS`] and [`DISTORTION`], which are fields of the file or of every frame.
@@ -246,16 +274,39 @@ mod tests {
     }
 
     #[test]
+    fn fields_that_select_no_other_lens_are_allowed() {
+        let none = [0; 6];
+        let lens = json!({"camera_model": "PINHOLE", "is_fisheye": false, "distortion_params": none, "latlong": null});
+        let mut frame = lens.clone();
+        frame["transform_matrix"] = json!(AHEAD);
+        assert_eq!(read(lens), read(json!({})));
+        assert_eq!(read(json!({"frames": [frame]})), read(json!({})));
+    }
+
+    #[test]
     fn unsupported_cameras_are_errors() {
         let mut stretched = AHEAD;
         stretched[0][0] = 2.0;
         let mut mirrored = AHEAD;
         mirrored[0][0] = -1.0;
         let frames = |matrix: [[f64; 4]; 4]| json!({"frames": [{"transform_matrix": matrix}]});
+        let with_frame = |members: Value| {
+            let mut frame = json!({"transform_matrix": AHEAD});
+            frame.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            json!({"frames": [frame]})
+        };
         for (members, word) in [
             (json!({"frames": []}), "no frames"),
             (json!({"k1": 0.1}), "k1 is not 0"),
             (json!({"camera_model": "OPENCV_FISHEYE"}), "OPENCV_FISHEYE"),
+            (with_frame(json!({"camera_model": "FISHEYE624"})), "frame 0: camera_model \"FISHEYE624\" is not"),
+            (json!({"distortion_params": [0.1, 0, 0, 0, 0, 0]}), "distortion_params are not 0"),
+            (with_frame(json!({"distortion_params": [0, 0, 0, 0, 0, 1e-3]})), "frame 0: distortion_params are not 0"),
+            (json!({"is_fisheye": true}), "is_fisheye is not supported"),
+            (json!({"ftheta_p0": 0.5, "ftheta_p1": 0.1}), "ftheta_p0 is not supported"),
+            (json!({"latlong": true}), "latlong is not supported"),
+            (json!({"orthographic": {}}), "orthographic is not supported"),
+            (with_frame(json!({"equirectangular": true})), "frame 0: equirectangular is not supported"),
             (json!({"w": -3}), "w is -3"),
             (json!({"w": 1}), "not a number of pixels from 2 to 65535"),
             (json!({"w": 80, "h": 80, "fl_x": 0}), "focal length"),

@@ -49,6 +49,9 @@ pub(crate) fn run(
     stop_if(cancel)?;
     let cameras = dataset_cameras(set);
     scene.warnings.extend(cameras.warning());
+    if matches!(views, DatasetViews::Given { .. }) {
+        scene.warnings.extend(job.settings.unused_with_given_cameras((width, height)));
+    }
     let about = DatasetAbout {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         adapter: adapter_name(&gpu),

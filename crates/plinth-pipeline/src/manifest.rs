@@ -37,7 +37,7 @@ pub struct Manifest {
     pub hardware_failure: Option<String>,
     /// Files that the job wrote.
     pub files: Vec<ManifestFile>,
-    /// Warnings about settings that have no effect, and about parts of the model that were repaired.
+    /// Warnings about settings and options that have no effect, and about parts of the model that were repaired.
     pub warnings: Vec<String>,
     /// Duration of each stage.
     pub timings: Timings,
@@ -52,13 +52,16 @@ impl Manifest {
         files: Vec<WrittenFile>,
         moments: &Moments,
     ) -> Self {
-        let pass_millis = renderer.pass_times().map(|times| {
+        let pass_millis: Option<BTreeMap<_, _>> = renderer.pass_times().map(|times| {
             let frames = f64::from(times.frames.max(1));
             times.millis.into_iter().map(|(pass, millis)| (pass.to_owned(), millis / frames)).collect()
         });
+        let adapter = adapter_name(gpu);
+        let mut warnings = scene.warnings;
+        warnings.extend(missing_times(job, pass_millis.as_ref(), &adapter));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            adapter: adapter_name(gpu),
+            adapter,
             render_settings: job.settings.echoed(),
             frames: scene.shots.len() as u32,
             frame_hash: None,
@@ -66,10 +69,16 @@ impl Manifest {
             encoder: None,
             hardware_failure: None,
             files: files.into_iter().map(ManifestFile::from).collect(),
-            warnings: scene.warnings,
+            warnings,
             timings: moments.timings(),
         }
     }
+}
+
+/// Returns a warning if the job requested the times of the render passes, but the adapter could not measure them.
+fn missing_times(job: &Job, pass_millis: Option<&BTreeMap<String, f64>>, adapter: &str) -> Option<String> {
+    let is_missing = job.time_passes && pass_millis.is_none();
+    is_missing.then(|| format!("the times of the render passes are unknown: {adapter} does not support timestamps"))
 }
 
 /// A file that the job wrote.
@@ -144,5 +153,22 @@ impl Moments {
             finish_secs: self.rendered.elapsed().as_secs_f64(),
             total_secs: self.begin.elapsed().as_secs_f64(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_spec::{OutputPaths, RenderSettings};
+
+    use super::*;
+
+    #[test]
+    fn an_adapter_without_timestamps_gives_a_warning_if_times_are_requested() {
+        let job =
+            |time_passes| Job { time_passes, ..Job::new(Vec::new(), RenderSettings::default(), OutputPaths::new()) };
+        let warning = missing_times(&job(true), None, "Old GPU").unwrap();
+        assert_eq!(warning, "the times of the render passes are unknown: Old GPU does not support timestamps");
+        assert_eq!(missing_times(&job(true), Some(&BTreeMap::new()), "New GPU"), None);
+        assert_eq!(missing_times(&job(false), None, "Old GPU"), None);
     }
 }

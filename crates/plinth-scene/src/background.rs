@@ -14,8 +14,6 @@ use crate::environment::{linear_from_srgb, srgb_from_linear};
 use crate::error::SceneError;
 use crate::scene::Background;
 
-/// Aspect ratio of a box that has the height of the frame. A background image is scaled until it covers this box.
-const BOX_ASPECT: f64 = 16.0 / 9.0;
 /// Largest amplitude of the dither noise in a gradient, in 8-bit steps. Video encoders quantise more coarsely than 8
 /// bits and remove about half of the noise, so one step is not enough.
 const NOISE: f32 = 2.0;
@@ -23,12 +21,24 @@ const NOISE: f32 = 2.0;
 const MAX_SIDE: u32 = 8192;
 
 /// Builds the background of a render. If the video has alpha, only its poster shows the background.
+/// Adds a warning to `warnings` if the background image is stretched.
 /// Errors: if the background image is missing or cannot be read.
-pub(crate) fn background(settings: &RenderSettings, assets: &SceneAssets<'_>) -> Result<Background, SceneError> {
+pub(crate) fn background(
+    settings: &RenderSettings,
+    assets: &SceneAssets<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Background, SceneError> {
     let look = settings.background();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     let Some(id) = &look.image else { return Ok(without_image(look, width, height)) };
-    let mut picture = cover_and_crop(&assets.image(id, MAX_SIDE)?, look.align, width, height)
+    let image = assets.image(id, MAX_SIDE)?;
+    if is_narrower(&image, width, height) {
+        let least = settings.video().aspect.as_str();
+        warnings.push(format!(
+            "bgImageId: the image is narrower than the picture, so it is stretched; its aspect ratio should be at least {least}"
+        ));
+    }
+    let mut picture = cover_and_crop(&image, look.align, width, height)
         .map_err(|problem| SceneError::Asset { id: id.clone(), problem })?;
     if picture.pixels.as_chunks::<4>().0.iter().any(|p| p[3] < 255) {
         composite_over_white(&mut picture);
@@ -47,21 +57,26 @@ fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
     Image { width, height, pixels, source_width: width, source_height: height }
 }
 
-/// Scales an image so that it covers a 16:9 box with the height of the frame, and crops it to the frame. `align`
-/// chooses which part of the width is kept. If the image is taller than the box, its middle is kept.
+/// Returns whether an image that is scaled to the height of the frame is narrower than the frame, by more than rounding.
+fn is_narrower(image: &Image, width: u32, height: u32) -> bool {
+    let scaled_width = f64::from(image.source_width) * f64::from(height) / f64::from(image.source_height);
+    scaled_width < f64::from(width) - 1.0
+}
+
+/// Scales an image to the height of the frame, and crops it to the width of the frame. `align` chooses which part of the
+/// width is kept. An image is never cropped vertically: one that is narrower than the frame is stretched to its width.
+/// Images of at least 16:9 are wider than all frames, so they are never stretched.
 fn cover_and_crop(image: &Image, align: Alignment, width: u32, height: u32) -> Result<Image, String> {
     let (from_width, from_height) = (f64::from(image.width), f64::from(image.height));
     let (to_width, to_height) = (f64::from(width), f64::from(height));
-    let scale = (to_height * BOX_ASPECT / from_width).max(to_height / from_height);
-    let (seen_width, seen_height) = ((to_width / scale).min(from_width), (to_height / scale).min(from_height));
+    let seen_width = (from_height * to_width / to_height).min(from_width);
     let left = match align {
         Alignment::Left => 0.0,
         Alignment::Center => (from_width - seen_width) * 0.5,
         Alignment::Right => from_width - seen_width,
     };
-    let top = (from_height - seen_height) * 0.5;
     let source = RgbaImage { width: image.width, height: image.height, pixels: &image.pixels };
-    let crop = Crop { left, top, width: seen_width, height: seen_height };
+    let crop = Crop { left, top: 0.0, width: seen_width, height: from_height };
     let pixels = Resampler::default()
         .catmull_rom(source, crop, width, height)
         .map_err(|e| format!("the image cannot be scaled: {e}"))?;
@@ -244,11 +259,34 @@ mod tests {
     }
 
     #[test]
-    fn a_portrait_covers_the_box_and_shows_its_middle() {
+    fn no_image_is_cropped_vertically() {
+        // Rows become brighter from 0 at the top to 178 at the bottom.
         let tall = opaque(9, 90, (0..9 * 90_u32).flat_map(|i| [(i / 9 * 2) as u8, 0, 0, 255]).collect());
-        let image = cover_and_crop(&tall, Alignment::Left, 160, 90).unwrap();
-        assert!(at(&image, 80, 45)[0].abs_diff(89) <= 2, "{:?}", at(&image, 80, 45));
-        assert_eq!((image.width, image.height), (160, 90));
+        for (width, height) in [(160, 90), (90, 90), (90, 160)] {
+            let image = cover_and_crop(&tall, Alignment::Left, width, height).unwrap();
+            assert_eq!((image.width, image.height), (width, height));
+            for x in [0, width / 2, width - 1] {
+                let ends = [0, height - 1].map(|y| at(&image, x, y)[0]);
+                assert!(ends[0] <= 2 && ends[1] >= 176, "{width}×{height}: {ends:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_images_that_are_narrower_than_the_frame_are_stretched() {
+        assert!(is_narrower(&thirds(90, 90), 160, 90));
+        for (width, height) in [(90, 90), (160, 90), (300, 90), (853, 480)] {
+            assert!(!is_narrower(&thirds(width, height), 90, 90), "{width}×{height}");
+        }
+        assert!(!is_narrower(&thirds(853, 480), 1920, 1080), "the width of 16:9 is rounded");
+    }
+
+    #[test]
+    fn an_image_with_the_shape_of_the_frame_is_shown_whole() {
+        for align in [Alignment::Left, Alignment::Center, Alignment::Right] {
+            let square = thirds(90, 90);
+            assert_eq!(cover_and_crop(&square, align, 90, 90).unwrap().pixels, square.pixels);
+        }
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl PlacedModel {
         let environment = assets.environment.take().unwrap_or_else(studio);
         // The frames of a dataset show only the model, without surroundings and background.
         let opaque_background =
-            if frames.is_dataset { Background::Solid([255; 3]) } else { background(settings, &assets)? };
+            if frames.is_dataset { Background::Solid([255; 3]) } else { background(settings, &assets, &mut warnings)? };
         let look = settings.environment();
         let middle = (bounds.0 + bounds.1) * 0.5;
         Ok(Scene {

@@ -24,7 +24,7 @@ const ANGLE: f64 = 0.691_111_207_008_361_8;
 /// Distance in world units by which the depth range extends beyond the model. Without this distance, rounding errors
 /// could clip the model.
 const DEPTH_ROOM: f64 = 1e-4;
-/// Minimum near distance, as a fraction of the far distance.
+/// Minimum near distance, as a fraction of the largest depth.
 const LEAST_NEAR: f64 = 1e-3;
 
 /// Converts the scene's world space (+Y up) to the dataset's world space (+Z up): (x, y, z) becomes (x, −z, y).
@@ -91,8 +91,8 @@ impl ViewSet {
     }
 }
 
-/// Builds the scene of a dataset with one shot per view. An animated model is shown in its pose at the start of the
-/// clip. There is no floor, and the background is transparent.
+/// Builds the scene of a dataset with one shot per view. An animated model is shown in the pose of a video's first frame:
+/// at the start of the clip or, with a negative speed, at its end. There is no floor, and the background is transparent.
 /// Errors: if the model has nothing to draw, or no camera faces the model.
 pub fn build_dataset<'a>(
     model: Arc<Model>,
@@ -179,7 +179,7 @@ fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     (away - reach(back) - DEPTH_ROOM, away + reach(-back) + DEPTH_ROOM)
 }
 
-/// Returns the near distance, raised to at least the fraction `LEAST_NEAR` of the far distance. Cameras inside the
+/// Returns the near distance, raised to at least the fraction `LEAST_NEAR` of `far`, the largest depth. Cameras inside the
 /// model need this minimum, because the model extends behind them, so that `near` is negative.
 fn nearest_drawn(near: f64, far: f64) -> f64 {
     near.max(far * LEAST_NEAR)
@@ -190,14 +190,15 @@ fn camera(intrinsics: &Intrinsics, pose: &DMat4, (near, far): (f64, f64)) -> Cam
     let (width, height) = (f64::from(width), f64::from(height));
     let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
     // A camera that faces away from the model draws nothing, so any valid range is correct.
-    let (near, far) = if far > 0.0 { (nearest_drawn(near, far), far) } else { (0.5, 1.0) };
+    let (near, far) = if far > 0.0 { (near, far) } else { (0.5, 1.0) };
     Camera {
         view_from_world: world_from_camera.inverse().as_mat4(),
         position: world_from_camera.w_axis.truncate().as_vec3(),
         fov_y: intrinsics.angle_y() as f32,
         pixel_aspect: (fl_y / fl_x) as f32,
         principal_point: Vec2::new((2.0 * cx / width - 1.0) as f32, (1.0 - 2.0 * cy / height) as f32),
-        near: (near * 0.95) as f32,
+        // The minimum applies after the factor, so that no surface is drawn that is closer than `ViewSet::depth_near`.
+        near: nearest_drawn(near * 0.95, far) as f32,
         far: (far * 1.05) as f32,
     }
 }

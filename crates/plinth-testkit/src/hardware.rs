@@ -27,6 +27,8 @@ for ((i = 1; i <= $#; i++)); do
         -preset | -tune | -rc | -spatial-aq | -no-scenecut | -forced-idr | -rc_mode | -allow_sw | -realtime | -init_hw_device | \
             -filter_hw_device) i=$j ;;
         -b:v) i=$j ;;
+        # ffmpeg does not pass this option to NVENC.
+        -chroma_sample_location) if [[ $* != *h264_nvenc* ]]; then ARGS+=("$option" "$value"); fi; i=$j ;;
         -cq | -qp | -global_quality) ARGS+=(-crf "$value"); i=$j ;;
         -q:v) if [[ $* == *videotoolbox* ]]; then ARGS+=(-crf 17); else ARGS+=("$option" "$value"); fi; i=$j ;;
         *) ARGS+=("${option//,hwupload/}") ;;

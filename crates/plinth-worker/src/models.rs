@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use plinth_pipeline::child::CacheFolder;
 use plinth_service::{file_sha256, free_bytes};
-use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_spec::id::{self, ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, Store, StoreError};
 
 use crate::fetch::download;
@@ -127,14 +127,20 @@ fn touch(file: &Path) {
     }
 }
 
-/// Deletes the least recently used entries of some folders. Stops when `is_enough` returns true; its argument is the size
-/// of the remaining entries in bytes.
+/// Deletes the least recently used entries of some folders. An entry is a folder whose name is the ID of a model or a workspace;
+/// anything else does not count and is never deleted. Stops when `is_enough` returns true; its argument is the size of the
+/// remaining entries in bytes.
 /// Errors: those of `is_enough`, and a folder that cannot be read.
 fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io::Result<()> {
     let mut models = Vec::new();
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
-        let path = entry?.path();
+        let entry = entry?;
+        let has_id = entry.file_name().to_str().is_some_and(id::is_well_formed);
+        if !has_id || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
         // Skips a path that another worker has evicted in the meantime.
         let Ok((used, size)) = used_and_size(&path) else { continue };
         models.push((used, size, path));
@@ -145,10 +151,9 @@ fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io
         if is_enough(bytes)? {
             break;
         }
-        let removed = if path.is_dir() { remove_tree(&path) } else { std::fs::remove_file(&path) };
-        match removed {
+        match remove_tree(&path) {
             Ok(()) => bytes -= size,
-            Err(error) => tracing::warn!(%error, path = %path.display(), "a cached file cannot be removed"),
+            Err(error) => tracing::warn!(%error, path = %path.display(), "a cached folder cannot be removed"),
         }
     }
     Ok(())
@@ -227,7 +232,8 @@ mod tests {
     fn least_recently_used_models_are_evicted_first() {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
-        for (age, name) in ["newest", "newer", "older", "oldest"].iter().enumerate() {
+        let names = ["newest000000", "newer0000000", "older0000000", "oldest000000"];
+        for (age, name) in names.iter().enumerate() {
             let light = folder.path().join(name).join("light");
             std::fs::create_dir_all(&light).unwrap();
             for (later, path) in [folder.path().join(name).join("model.glb"), light.join("a")].iter().enumerate() {
@@ -236,11 +242,28 @@ mod tests {
                 file.set_modified(now - Duration::from_secs(1000 + 10 * age as u64 - later as u64)).unwrap();
             }
         }
-        touch(&folder.path().join("oldest").join("light").join("a"));
+        touch(&folder.path().join("oldest000000").join("light").join("a"));
         clear(&[folder.path().to_owned()], |bytes| Ok(bytes <= 25)).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
-        assert_eq!(left, ["newest", "oldest"]);
+        assert_eq!(left, ["newest000000", "oldest000000"]);
+    }
+
+    #[test]
+    fn other_files_beside_cached_models_do_not_count_and_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cached, elsewhere) = (folder.path().join("model0000000"), folder.path().join("elsewhere"));
+        for made in [&cached, &elsewhere] {
+            std::fs::create_dir(made).unwrap();
+            std::fs::write(made.join("model.glb"), [0; 5]).unwrap();
+        }
+        let (file, link) = (folder.path().join("model0000001"), folder.path().join("model0000002"));
+        std::fs::write(&file, [0; 5]).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        clear(&[folder.path().to_owned()], |bytes| Ok(bytes <= 5)).unwrap();
+        assert!(cached.exists());
+        clear(&[folder.path().to_owned()], |_bytes| Ok(false)).unwrap();
+        assert!(!cached.exists() && file.exists() && link.join("model.glb").exists());
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildFailure, PreviewRequest};
 use plinth_pipeline::failure_message;
+use plinth_service::jobs::RenderAssets;
 use plinth_service::previews::{MAX_PICTURE_BYTES, PreviewProblem, PreviewReply, WantedPreview};
 use plinth_spec::{EnvPart, FailureCode};
 use plinth_store::{ObjectKey, StoreError};
@@ -149,11 +150,11 @@ async fn until_needless(node: &Node, queue: &mut PreviewQueue, wanted: &WantedPr
 }
 
 /// Returns the request that asks the process for a preview. The process writes the picture to `target`.
-fn request_of(wanted: &WantedPreview, target: PathBuf) -> PreviewRequest {
+fn request_of(wanted: &WantedPreview, assets: &RenderAssets, target: PathBuf) -> PreviewRequest {
     PreviewRequest {
         settings: wanted.settings.echoed(),
-        environment: wanted.assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
-        images: wanted.assets.images.keys().map(|id| (id.clone(), image_file(id))).collect(),
+        environment: assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
+        images: assets.images.keys().map(|id| (id.clone(), image_file(id))).collect(),
         options: wanted.options,
         target,
     }
@@ -165,19 +166,9 @@ async fn draw(
     wanted: &WantedPreview,
     cut: &CancellationToken,
 ) -> PreviewReply {
-    let downloading = async {
-        let downloaded = download_assets(node, process, wanted).await;
-        downloaded.map_err(|error| {
-            if error.is_not_found() {
-                let message = "an image or environment of the settings was deleted in the meantime; please try again";
-                return PreviewProblem::OfRequest(message.to_owned());
-            }
-            internal("an asset of a preview cannot be fetched", &failure_message(&error))
-        })
-    };
-    until_cut(cut, downloading).await?;
+    let assets = until_cut(cut, fetch_assets(node, process, wanted)).await?;
     let target = PathBuf::from(OUT).join("preview.png");
-    let request = serde_json::to_string(&request_of(wanted, target.clone()));
+    let request = serde_json::to_string(&request_of(wanted, &assets, target.clone()));
     let request =
         request.map_err(|error| internal("the request for a preview cannot be written", &error.to_string()))?;
     let question = wanted.options.question;
@@ -253,14 +244,42 @@ fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
     if bytes.starts_with(PNG_SIGNATURE) { Ok(bytes) } else { Err(invalid("the picture is not a PNG")) }
 }
 
-/// Downloads the assets of a request that are not in the folder of the process yet.
-async fn download_assets(node: &Node, process: &mut PreviewProcess, wanted: &WantedPreview) -> Result<(), StoreError> {
+/// Downloads the assets of a request. Returns them without the textures that were deleted while the request waited, which the
+/// picture then lacks, as that of a render does.
+/// Errors: an overlay or the environment was deleted, or an asset cannot be downloaded.
+async fn fetch_assets(
+    node: &Node,
+    process: &mut PreviewProcess,
+    wanted: &WantedPreview,
+) -> Result<RenderAssets, PreviewProblem> {
+    let mut assets = wanted.assets.clone();
+    while let Err(error) = download_assets(node, process, &assets).await {
+        let lost = |error: &StoreError| internal("an asset of a preview cannot be fetched", &failure_message(error));
+        if !error.is_not_found() {
+            return Err(lost(&error));
+        }
+        let existing = node
+            .service
+            .find_preview_assets(wanted)
+            .await
+            .map_err(|error| internal("the assets of a preview cannot be looked up", &failure_message(&error)))?;
+        let existing = existing.map_err(|missing| PreviewProblem::OfRequest(missing.message))?;
+        if existing == assets {
+            return Err(lost(&error));
+        }
+        assets = existing;
+    }
+    Ok(assets)
+}
+
+/// Downloads the assets that are not in the folder of the process yet.
+async fn download_assets(node: &Node, process: &mut PreviewProcess, assets: &RenderAssets) -> Result<(), StoreError> {
     let store = node.service.store();
     let mut missing: Vec<(ObjectKey<'_>, PathBuf, String)> = Vec::new();
-    for (id, image) in &wanted.assets.images {
+    for (id, image) in &assets.images {
         missing.push((image.key(), image_file(id), id.clone()));
     }
-    if let Some(id) = &wanted.assets.env {
+    if let Some(id) = &assets.env {
         for part in EnvPart::required() {
             let name = format!("{id}.{}", environment_file(part));
             missing.push((ObjectKey::Env(id, part), PathBuf::from(&name), name));

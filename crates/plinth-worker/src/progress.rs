@@ -74,7 +74,7 @@ pub(crate) async fn report_progress(
     let mut reported = 0.0;
     while newest.changed().await.is_ok() {
         let Progress { fraction, left } = *newest.borrow_and_update();
-        if fraction < reported + STEP {
+        if !is_news(fraction, reported) {
             continue;
         }
         store_progress(service, claims, Progress { fraction, left }).await;
@@ -82,6 +82,12 @@ pub(crate) async fn report_progress(
         sleep(INTERVAL).await;
     }
     std::future::pending().await
+}
+
+/// Returns whether a fraction is reported after `reported`. It is smaller if the job draws all frames again; then the reported time
+/// left is wrong.
+fn is_news(fraction: f64, reported: f64) -> bool {
+    fraction < reported || fraction >= reported + STEP
 }
 
 /// Stores the progress of a job. An error is only logged.
@@ -120,6 +126,18 @@ mod tests {
         meter.progress(Stage::Rendering, 91, 100, begin);
         let resumed = meter.progress(Stage::Rendering, 96, 100, begin + Duration::from_secs(10));
         assert_eq!(resumed.left, Some(Duration::from_secs(8)));
+    }
+
+    #[test]
+    fn changes_of_a_hundredth_and_a_new_start_are_reported() {
+        let (mut reported, mut reports) = (0.0, Vec::new());
+        for fraction in [0.0, 0.02, 0.025, 0.05, 0.5, 0.505, 0.05, 0.055, 0.4, 0.9] {
+            if is_news(fraction, reported) {
+                reports.push(fraction);
+                reported = fraction;
+            }
+        }
+        assert_eq!(reports, [0.02, 0.05, 0.5, 0.05, 0.4, 0.9]);
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::system::{let_others_enter, let_owner_write};
 
 /// Prefix of the folder names of workers.
 const RUN: &str = "run-";
+/// Number of random characters after the prefix. There are so many that no other folder has such a name by chance.
+const RUN_RANDOM: usize = 16;
 /// Name of the lock file in a worker's folder. The worker holds the lock until it ends.
 const LOCK: &str = "lock";
 
@@ -25,17 +27,19 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the worker's folder, and removes the folders of dead workers. Blocks the thread.
+    /// Creates the worker's folder, and removes the folders of dead workers. Everything else in `folder` is kept. Blocks the
+    /// thread.
+    /// Errors: the folders cannot be created, or `folder` cannot be read.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         let (models, homes) = (folder.join("models"), folder.join("homes"));
         for made in [&models, &homes] {
             std::fs::create_dir_all(made)?;
         }
         // Without this lock, another worker could remove the new folder before the lock file in it is locked.
-        let gate = File::create(folder.join(LOCK))?;
+        let gate = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
         gate.lock()?;
         remove_abandoned(folder)?;
-        let run = tempfile::Builder::new().prefix(RUN).tempdir_in(folder)?;
+        let run = tempfile::Builder::new().prefix(RUN).rand_bytes(RUN_RANDOM).tempdir_in(folder)?;
         // Jobs may run as another user. With these permissions, they can enter their own folder, but cannot list the
         // folders of other jobs.
         let_others_enter(run.path())?;
@@ -144,10 +148,17 @@ fn subfolders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
+/// Returns whether a folder with this name belongs to a worker. The operator may have chosen a scratch folder with other files.
+fn is_run(name: &str) -> bool {
+    let is_random = |rest: &str| rest.len() == RUN_RANDOM && rest.bytes().all(|c| c.is_ascii_alphanumeric());
+    name.strip_prefix(RUN).is_some_and(is_random)
+}
+
 fn remove_abandoned(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with(RUN) {
+        let is_run = entry.file_name().to_str().is_some_and(is_run);
+        if !is_run || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
         let is_dead = File::open(entry.path().join(LOCK)).map_or(true, |lock| lock.try_lock().is_ok());
@@ -193,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let living = Scratch::open(folder.path()).unwrap();
         let job = living.job().unwrap();
-        let dead = folder.path().join("run-dead");
+        let dead = folder.path().join("run-0123456789abcdEF");
         std::fs::create_dir(&dead).unwrap();
         std::fs::write(dead.join(LOCK), b"").unwrap();
         std::fs::write(living.models().join("kept.glb"), b"").unwrap();
@@ -202,5 +213,24 @@ mod tests {
         let own = other.own().to_owned();
         drop(other);
         assert!(!own.exists() && living.models().join("kept.glb").exists());
+    }
+
+    #[test]
+    fn other_files_in_the_scratch_folder_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = ["run-monday", "run-results-of-monday", "run-0123456789abcde-", "elsewhere"];
+        let others = folders.map(|name| folder.path().join(name).join("notes.txt"));
+        for file in &others {
+            std::fs::create_dir(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "notes").unwrap();
+        }
+        let (file, link) = (folder.path().join("run-0123456789abcdef"), folder.path().join("run-fedcba9876543210"));
+        std::fs::write(&file, "notes").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
+        std::fs::write(folder.path().join(LOCK), "notes").unwrap();
+        drop(Scratch::open(folder.path()).unwrap());
+        for file in others.iter().chain([&file, &link.join("notes.txt"), &folder.path().join(LOCK)]) {
+            assert_eq!(std::fs::read_to_string(file).unwrap(), "notes", "{}", file.display());
+        }
     }
 }

@@ -260,8 +260,8 @@ async fn progress_belongs_to_an_attempt_and_never_decreases(address: &str) {
         let claimed = db.write(|tx| Box::pin(async { leases::claim(tx, Kind::Render, &lease(token), 10).await }));
         claimed.await.unwrap().unwrap()
     };
-    let store = async |token: &'static str, fraction| {
-        let progress = Progress { fraction, ends_at: Some(70) };
+    let store = async |token: &'static str, fraction, ends_at| {
+        let progress = Progress { fraction, ends_at };
         let id = id.clone();
         db.write(move |tx| Box::pin(async move { progress::store(tx, &id, token, progress).await })).await.unwrap()
     };
@@ -281,8 +281,13 @@ async fn progress_belongs_to_an_attempt_and_never_decreases(address: &str) {
     assert_eq!(state().await, (S::Pending, Some(0.0), None));
     let updated_at = claim("first").await.updated_at;
     assert_eq!(state().await, (S::PosterProcessing, Some(0.0), None));
-    assert!(store("first", 0.5).await && !store("first", 0.4).await && !store("other", 0.9).await);
+    assert!(store("first", 0.5, Some(70)).await && !store("other", 0.9, Some(80)).await);
     assert_eq!(state().await, (S::PosterProcessing, Some(0.5), Some(70)));
+    // The worker draws all frames again.
+    for ends_at in [None, Some(90)] {
+        assert!(store("first", 0.4, ends_at).await);
+        assert_eq!(state().await, (S::PosterProcessing, Some(0.5), ends_at));
+    }
     let row = renders::find_anywhere(&mut db.read().await.unwrap(), &id).await.unwrap().unwrap();
     assert_eq!(row.updated_at, updated_at, "progress is no change of state");
     let lost = id.clone();
@@ -291,10 +296,10 @@ async fn progress_belongs_to_an_attempt_and_never_decreases(address: &str) {
     });
     assert!(requeued.await.unwrap());
     assert_eq!(state().await, (S::Pending, Some(0.0), None), "a lost lease");
-    assert!(!store("first", 0.9).await, "its worker reports too late");
+    assert!(!store("first", 0.9, Some(70)).await, "its worker reports too late");
     claim("second").await;
     assert_eq!(state().await, (S::PosterProcessing, Some(0.0), None), "the next attempt begins at 0");
-    assert!(store("second", 0.1).await);
+    assert!(store("second", 0.1, Some(70)).await);
     assert_eq!(state().await, (S::PosterProcessing, Some(0.1), Some(70)));
     let failed = to(S::PosterProcessing, S::Error, HlsStatus::Skipped, true);
     let end = id.clone();

@@ -10,7 +10,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use plinth_spec::DatasetLayer;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ use super::layout::{COLMAP, MANIFEST};
 use super::points::{POINT_BYTES, Point};
 use super::view::EncodedView;
 use crate::MediaError;
-use crate::partial::folder;
+use crate::partial::{Listed, folder};
 
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".work";
@@ -33,6 +34,10 @@ const POINTS: &str = "points";
 const SET: &str = "set";
 /// An unfinished dataset is deleted if no run has continued it for this long.
 const ABANDONED_AFTER: Duration = Duration::from_hours(24);
+/// Maximum wait for the lock of a temporary folder. A process in [`remove_abandoned`] locks the folders of other processes
+/// for a moment.
+const LOCK_WAIT: Duration = Duration::from_millis(200);
+const LOCK_RETRY: Duration = Duration::from_millis(5);
 
 /// Record of a finished view: its files with their hashes.
 #[derive(Serialize, Deserialize)]
@@ -47,6 +52,7 @@ pub(crate) struct WorkFolder {
     root: PathBuf,
     target: PathBuf,
     lock: File,
+    _listed: Listed,
 }
 
 impl WorkFolder {
@@ -72,14 +78,15 @@ impl WorkFolder {
             };
             // If the file system does not support locks, this process continues without a lock. [`remove_abandoned`]
             // does not delete folders on such a file system.
-            if matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)) {
+            if is_in_use(&lock, LOCK_WAIT) {
                 return Err(MediaError::Busy { file: target.to_owned() });
             }
             if !lock_path.exists() {
                 continue;
             }
             lock.set_len(0).and_then(|()| lock.write_all(owner.as_bytes())).map_err(fault)?;
-            let work = Self { root, target: target.to_owned(), lock };
+            let listed = Listed::new(&root);
+            let work = Self { root, target: target.to_owned(), lock, _listed: listed };
             let folders = DatasetLayer::NAMES.iter().copied().chain([COLMAP]);
             let inside = [VIEWS, TILES, POINTS].map(PathBuf::from).into_iter();
             for inner in inside.chain(folders.map(|folder| Path::new(SET).join(folder))) {
@@ -200,6 +207,18 @@ impl Drop for WorkFolder {
     }
 }
 
+/// Tries to lock a file for up to `wait`. Returns whether another process still has it locked.
+fn is_in_use(lock: &File, wait: Duration) -> bool {
+    let begin = Instant::now();
+    while matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)) {
+        if begin.elapsed() >= wait {
+            return true;
+        }
+        thread::sleep(LOCK_RETRY);
+    }
+    false
+}
+
 /// Returns the folder that contains the temporary folder of a dataset, and the name of the dataset in it.
 fn place_of(target: &Path) -> (&Path, String) {
     if target.is_dir() {
@@ -314,6 +333,24 @@ mod tests {
         let living = open("third.zip", "a");
         let work = open("set.zip", "b");
         assert!(!stale.exists() && other.exists() && living.root.exists() && work.root.exists());
+    }
+
+    #[test]
+    fn a_folder_is_in_use_only_if_another_process_locks_it_for_longer_than_a_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        let (other, own) = (File::create(&path).unwrap(), File::open(&path).unwrap());
+        other.try_lock().unwrap();
+        assert!(is_in_use(&own, Duration::ZERO));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(4 * LOCK_RETRY);
+                other.unlock().unwrap();
+            });
+            // A busy computer may start the thread late, so the wait is much longer than the lock.
+            assert!(!is_in_use(&own, Duration::from_mins(1)));
+        });
+        assert!(matches!(other.try_lock(), Err(fs::TryLockError::WouldBlock)), "the lock is not held");
     }
 
     #[cfg(unix)]

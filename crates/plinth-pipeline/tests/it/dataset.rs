@@ -118,6 +118,32 @@ fn settings_with_the_same_frames_give_the_same_files() {
 }
 
 #[test]
+fn settings_that_given_cameras_make_ineffective_are_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 5], [0, 0, 0, 1]];
+    let cameras = json!({"camera_angle_x": 0.7, "w": 32, "h": 24, "frames": [{"transform_matrix": matrix}]});
+    let given = read_cameras(&cameras.to_string(), 800).unwrap();
+    let rendered = |name: &str, views: &DatasetViews, settings: serde_json::Value| {
+        let set = folder.path().join(name);
+        let mut job = job(shapes::cuboid(), set.clone(), views.clone());
+        job.settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        let warnings = quietly(&job).unwrap().warnings;
+        let named =
+            warnings.iter().filter_map(|warning| Some(warning.split_once(": no effect, because")?.0.to_owned()));
+        (named.collect::<Vec<String>>(), std::fs::read(set.join("normals/0000.png")).unwrap())
+    };
+    let (named, plain) = rendered("plain", &given, json!({"output": "dataset"}));
+    assert!(named.is_empty(), "{named:?}");
+    let changed =
+        json!({"output": "dataset", "rotateY": 30, "zoom": 2, "coverage": "sphere", "datasetQuality": "196x1024"});
+    let (named, same) = rendered("given", &given, changed.clone());
+    assert_eq!(named, ["rotateY", "zoom", "coverage", "datasetQuality"]);
+    assert!(same == plain);
+    let (named, _picture) = rendered("spread", &spread(1, 32, true), changed);
+    assert!(named.is_empty(), "{named:?}");
+}
+
+#[test]
 fn the_same_job_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let sets = ["a.zip", "b.zip"].map(|name| {

@@ -72,7 +72,7 @@ fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
         time -= frame.dwell_secs();
         if time < path.segment_secs {
             let rests = (frame.dwell_secs() > 0.0, frames[(i + 1) % frames.len()].dwell_secs() > 0.0);
-            return between(path, frames, i, key(time / path.segment_secs, frame.easing, rests));
+            return between(path, frames, i, key(time / path.segment_secs, frame.easing(), rests));
         }
         time -= path.segment_secs;
     }

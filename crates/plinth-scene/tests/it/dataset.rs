@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use plinth_scene::{DatasetViews, EnvironmentMap, SceneAssets, build_dataset};
+use glam::DMat4;
+use plinth_scene::{DatasetViews, EnvironmentMap, Intrinsics, SceneAssets, build_dataset};
 use plinth_spec::settings::Coverage;
 use serde_json::{Value, json};
 
@@ -47,4 +48,22 @@ fn quality_aspect_and_background_of_videos_have_no_effect_on_datasets() {
         assert!(described(&more) == plain, "{more}");
     }
     assert!(described(&json!({"rotateY": 30})) != plain);
+}
+
+#[test]
+fn no_surface_is_drawn_that_is_closer_than_the_smallest_encoded_depth() {
+    let depths = |views: &DatasetViews| {
+        let even = EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] };
+        let model = Arc::new(cuboid([-1.0; 3], [1.0; 3]));
+        let (scene, set) = build_dataset(model, &settings(&json!({"output": "dataset"})), Some(even), views).unwrap();
+        (f64::from(scene.shots[0].camera.near), set.depth_near)
+    };
+    let intrinsics = Intrinsics::square(64, 0.7);
+    let at_centre = DatasetViews::Given { intrinsics, world_from_camera: vec![DMat4::IDENTITY] };
+    let (drawn, encoded) = depths(&at_centre);
+    assert!(encoded > 0.0 && drawn >= encoded * (1.0 - 1e-6), "{drawn} {encoded}");
+    // Nothing is as close to a camera outside of the model as its smallest depth, so it may draw from a closer distance.
+    let outside = DatasetViews::Spread { count: 1, side: 64, coverage: Coverage::Hemisphere };
+    let (drawn, encoded) = depths(&outside);
+    assert!((drawn / encoded - 0.95).abs() < 1e-6, "{drawn} {encoded}");
 }

@@ -36,15 +36,17 @@ pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileRepor
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let options = LoadOptions::default();
+    let mut warnings = Vec::new();
     if let Some(mut to) = to {
         match obj_zip::glb_from_zip(&bytes, &options.limits) {
-            Ok(converted) => bytes = converted.glb,
+            Ok(converted) => (bytes, warnings) = (converted.glb, converted.warnings),
             Err(error) => return Ok(rejected_zip(&error)),
         }
         to.write_all(&bytes)?;
     }
     Ok(match inspect(&bytes, &options) {
-        Ok(inventory) => {
+        Ok(mut inventory) => {
+            inventory.warnings.splice(0..0, warnings);
             let contents = Box::new(ModelContents::of(&inventory));
             let Inventory { animations, mesh_names, material_names, .. } = inventory;
             let animations = animations.into_iter().map(|clip| Animation {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
 
 use super::FetchOptions;
+use super::names::is_below;
 
 /// A host that is allowed although its address is private. The rule is for one port or for all ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,9 +68,8 @@ pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<S
 
 /// Returns whether a name refers to this machine or its local network, regardless of its DNS records.
 fn is_local_name(name: &str) -> bool {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    let ends = |end: &str| name == end || name.ends_with(&format!(".{end}"));
-    ends("localhost") || ends("local") || ends("internal") || ends("home.arpa") || !name.contains('.')
+    let domains = ["localhost", "local", "internal", "home.arpa"];
+    domains.iter().any(|domain| is_below(name, domain)) || !name.trim_end_matches('.').contains('.')
 }
 
 /// Returns whether an address is globally reachable.

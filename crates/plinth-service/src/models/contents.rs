@@ -33,7 +33,7 @@ pub struct ModelContents {
     pub texture_count: u64,
     /// Extensions that the file uses.
     pub extensions: Vec<String>,
-    /// Messages about data in the file that was ignored or repaired.
+    /// Messages about data in the file that was ignored or repaired. Those about the conversion of a ZIP come first.
     pub warnings: Vec<String>,
     /// The texture maps of each material that has texture maps, by the name of the material.
     pub material_maps: BTreeMap<String, Vec<String>>,

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::{FairPermit, FairSemaphore};
-use crate::jobs::RenderAssets;
+use crate::jobs::{AssetMissing, RenderAssets};
 use crate::renders::parse_settings;
 use crate::service::Service;
 
@@ -141,6 +141,15 @@ impl Service {
         }
         let turn = tokio::time::timeout(TURN_TIME, turns.acquire(&caller.payer_id, 1)).await;
         turn.unwrap_or_else(|_late| Err(limited("the server is busy with other previews; try again later")))
+    }
+
+    /// Finds the assets of a preview that still exist, like [`Self::find_render_assets`]. Assets can be deleted while a preview
+    /// waits.
+    pub async fn find_preview_assets(
+        &self,
+        wanted: &WantedPreview,
+    ) -> Result<std::result::Result<RenderAssets, AssetMissing>> {
+        self.find_assets(&wanted.workspace_id, &wanted.settings).await
     }
 
     /// Notes that a worker has drawn a preview, or no longer draws it. Adds the time that this took to the worker time of the

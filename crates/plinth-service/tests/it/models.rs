@@ -131,14 +131,19 @@ async fn a_zip_is_converted_unless_conversion_is_disabled(address: &str) {
     let zip = {
         use std::io::Write as _;
         let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-        writer.start_file("scan.obj", zip::write::SimpleFileOptions::default()).unwrap();
-        writer.write_all(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+        let obj = "mtllib a.mtl\nusemtl Oak\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+        for (name, content) in [("scan.obj", obj), ("a.mtl", "newmtl Oak\nmap_Kd oak.png\n")] {
+            writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            writer.write_all(content.as_bytes()).unwrap();
+        }
         writer.finish().unwrap().into_inner()
     };
     let test_service = TestService::new(address).await;
     let uploaded = upload(&test_service.service, &test_service.caller, "scan.zip", &zip, None).await.unwrap();
     let model = test_service.service.model(&test_service.caller, uploaded.result.model_id.as_str()).await.unwrap();
     assert_eq!(model.row.original_name, "scan.glb");
+    let contents = test_service.service.model_contents(&uploaded.result.model_id).await.unwrap().unwrap();
+    assert_eq!(contents.warnings, ["the texture 'oak.png' is not in the ZIP"]);
     let again = upload(&test_service.service, &test_service.caller, "other.zip", &zip, None).await.unwrap();
     assert_eq!(again.result.duplicate, Some(true), "two conversions of a ZIP give the same bytes");
     let stored = test_service.service.store().read_all(&ObjectKey::Model(&uploaded.result.model_id)).await.unwrap();

@@ -62,6 +62,11 @@ pub enum Shape {
         /// Legacy names that are also accepted. Each is paired with the name that replaces it.
         legacy: &'static [(&'static str, &'static str)],
     },
+    /// One of several names, or a boolean, which selects one of them.
+    ChoiceOrFlag {
+        /// The names.
+        names: &'static [&'static str],
+    },
     /// A list.
     List {
         /// Accepted values of the entries.
@@ -129,6 +134,10 @@ impl Shape {
             Self::Choice { names, .. } => {
                 must(value.as_str().is_some_and(|n| names.contains(&n)), &|| format!("one of {}", names.join(", ")))
             }
+            Self::ChoiceOrFlag { names } => {
+                let fits = value.is_boolean() || value.as_str().is_some_and(|n| names.contains(&n));
+                must(fits, &|| format!("one of {}, true, false", names.join(", ")))
+            }
             Self::List { of, min, max } => check_list(at, value, of, *min, *max),
             Self::Object(members) => check_object(at, object(at, value)?, members),
             Self::Map { of, max, max_bytes } => check_map(at, value, of, *max, *max_bytes),
@@ -160,6 +169,7 @@ impl Shape {
                 let all: Vec<&str> = names.iter().copied().chain(legacy.iter().map(|(old, _)| *old)).collect();
                 json!({"type": "string", "enum": all})
             }
+            Self::ChoiceOrFlag { names } => json!({"anyOf": [{"type": "string", "enum": names}, {"type": "boolean"}]}),
             Self::List { of, min, max } => {
                 json!({"type": "array", "items": of.schema(), "minItems": min, "maxItems": max})
             }
@@ -191,7 +201,8 @@ impl Shape {
             Self::Color => "`#rrggbb`".to_owned(),
             Self::Text { .. } => "text".to_owned(),
             Self::Texts { max, .. } => format!("up to {max} strings"),
-            Self::Choice { names, .. } => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+            Self::Choice { names, .. } => quoted(names),
+            Self::ChoiceOrFlag { names } => format!("{}, true, false", quoted(names)),
             Self::List { min: 0, max, .. } => format!("up to {max} objects"),
             Self::List { min, max, .. } => format!("{min} to {max} objects"),
             Self::Object(_) | Self::Map { .. } => "object".to_owned(),
@@ -213,6 +224,11 @@ impl Shape {
         let Self::Choice { legacy, .. } = self else { return None };
         legacy.iter().find(|(old, _)| *old == name).map(|(_, current)| *current)
     }
+}
+
+/// Returns a list of names in Markdown.
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn spaced(unit: &str) -> String {

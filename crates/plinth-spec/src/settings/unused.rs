@@ -18,6 +18,8 @@ const OF_SOME_MOTIONS: [(&str, &[Effect]); 7] = [
 const OF_KEYFRAMES: [&str; 5] = ["keyframes", "easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
 /// Camera settings that have no effect if the path contains camera poses.
 const OF_FITTED_CAMERA: [&str; 2] = ["rotateY", "zoom"];
+/// Settings that have no effect on a dataset whose cameras are given.
+const OF_SPREAD_CAMERAS: [&str; 3] = ["rotateY", "zoom", "coverage"];
 
 impl RenderSettings {
     /// Returns a warning for each camera setting that differs from its default but has no effect with the camera motion
@@ -50,6 +52,21 @@ impl RenderSettings {
         let has_pose = effect == Effect::Keyframes && (has_keyframes || self.path().camera.is_some());
         for key in OF_FITTED_CAMERA.into_iter().filter(|key| has_pose && self.changes(key)) {
             warnings.push(format!("{key}: no effect, because {pose} where the camera is"));
+        }
+        warnings
+    }
+
+    /// Returns a warning for each setting that differs from its default but has no effect on a dataset whose cameras are
+    /// given. `width` and `height` are the size of its views in pixels. If `datasetQuality` selects this size, it is not
+    /// named, because the cameras may have taken their size from it.
+    pub fn unused_with_given_cameras(&self, (width, height): (u32, u32)) -> Vec<String> {
+        let places = OF_SPREAD_CAMERAS.into_iter().filter(|key| self.changes(key));
+        let mut warnings: Vec<String> =
+            places.map(|key| format!("{key}: no effect, because the cameras of the dataset are given")).collect();
+        let side = self.dataset().quality.side();
+        if (width, height) != (side, side) && self.changes("datasetQuality") {
+            let size = format!("{width}×{height} pixels");
+            warnings.push(format!("datasetQuality: no effect, because the given cameras have views of {size}"));
         }
         warnings
     }
@@ -118,8 +135,25 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_spread_cameras_are_named_if_the_cameras_are_given() {
+        let with_views = |settings: &Value, size: (u32, u32)| {
+            RenderSettings::from_json(settings, ParseOptions::default()).unwrap().unused_with_given_cameras(size)
+        };
+        let changed = json!({"output": "dataset", "rotateY": 90, "zoom": 2, "coverage": "sphere",
+            "datasetQuality": "196x1024", "panX": 30});
+        let places = ["rotateY", "zoom", "coverage"]
+            .map(|key| format!("{key}: no effect, because the cameras of the dataset are given"));
+        assert_eq!(with_views(&changed, (1024, 1024)), places);
+        let size = "datasetQuality: no effect, because the given cameras have views of 1024×768 pixels".to_owned();
+        assert_eq!(with_views(&changed, (1024, 768)), [places.as_slice(), &[size]].concat());
+        let defaults = json!({"output": "dataset", "rotateY": 0, "zoom": 1.0, "coverage": "hemisphere"});
+        assert_eq!(with_views(&defaults, (64, 64)), Vec::<String>::new());
+    }
+
+    #[test]
     fn the_named_settings_exist() {
-        for key in OF_SOME_MOTIONS.iter().map(|(key, _)| key).chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA) {
+        let of_motions = OF_SOME_MOTIONS.iter().map(|(key, _)| key);
+        for key in of_motions.chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA).chain(&OF_SPREAD_CAMERAS) {
             assert!(field(key).is_some(), "{key}");
         }
     }

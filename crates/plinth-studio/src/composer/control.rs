@@ -191,7 +191,7 @@ fn kind_of(field: &Field) -> Kind {
             Kind::Choice(names.map(|name| ((*name).to_owned(), name_label(name))).collect())
         }
         Shape::Text { .. } | Shape::Texts { .. } => Kind::Text,
-        Shape::List { .. } | Shape::Object(_) | Shape::Map { .. } => Kind::Json,
+        Shape::ChoiceOrFlag { .. } | Shape::List { .. } | Shape::Object(_) | Shape::Map { .. } => Kind::Json,
     }
 }
 

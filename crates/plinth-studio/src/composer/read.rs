@@ -38,7 +38,7 @@ fn read(field: &Field, values: &[&str]) -> Result<Option<Value>, ServiceError> {
         Shape::Number { .. } | Shape::NonZero { .. } | Shape::Positive { .. } | Shape::Scale { .. } | Shape::Length => {
             Some(Value::Number(number(text).ok_or_else(|| unreadable(field, "a number", text))?))
         }
-        Shape::List { .. } | Shape::Object(_) | Shape::Map { .. } => {
+        Shape::ChoiceOrFlag { .. } | Shape::List { .. } | Shape::Object(_) | Shape::Map { .. } => {
             let value: Value =
                 serde_json::from_str(text).map_err(|error| unreadable(field, "JSON", &error.to_string()))?;
             Some(value).filter(|value| !is_empty(value))

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             bail!("the tables must have version {newest}: {present}; run plinth migrate");
         }
         config::check_not_restoring(&config)?;
-        config::make_data_folder(&config)?;
+        config::make_database_folder(&config)?;
         config::open_database(&config, true).await?.close().await;
         let now = config::table_version(&config).await?.context("the tables have no version after a migration")?;
         match before {

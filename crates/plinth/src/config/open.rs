@@ -15,21 +15,30 @@ use super::settings::Config;
 pub(crate) const RESTORING: &str = ".restoring";
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
-/// begin with `public_url`. `listeners` of the database connections are used to listen for notifications.
-/// Errors: the database or the store cannot be opened, the data folder is not writable, or a backup is being restored
-/// to it.
+/// begin with `public_url`. `listeners` of the database connections are used to listen for notifications. A service that
+/// receives files also needs [`make_incoming_folder`].
+/// Errors: the database or the store cannot be opened, a folder cannot be created, or a backup is being restored.
 pub(crate) async fn open_service(config: &Config, public_url: &Url, listeners: u32) -> Result<Service> {
-    make_data_folder(config)?;
+    make_database_folder(config)?;
     check_not_restoring(config)?;
-    make_folder(&config.service.incoming)?;
     let db = open_with(config, connections(config).saturating_sub(listeners).max(1), true).await?;
     let store = open_store(config, LinkSigner::new(public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
 }
 
-/// Creates the data folder if it does not exist.
-pub(crate) fn make_data_folder(config: &Config) -> Result<()> {
-    make_folder(&config.data_dir)
+/// Creates the folder of the SQLite database if it does not exist. Does nothing with PostgreSQL.
+pub(crate) fn make_database_folder(config: &Config) -> Result<()> {
+    sqlite_file(config).and_then(Path::parent).map_or(Ok(()), make_folder)
+}
+
+/// Creates the folder for files that are being received, if it does not exist.
+pub(crate) fn make_incoming_folder(config: &Config) -> Result<()> {
+    make_folder(&config.service.incoming)
+}
+
+/// Returns the path of the SQLite database; `None` with PostgreSQL.
+pub(crate) fn sqlite_file(config: &Config) -> Option<&Path> {
+    config.database_url.strip_prefix("sqlite://").map(Path::new)
 }
 
 /// Checks that no backup is being restored to the data folder.
@@ -59,7 +68,7 @@ pub(crate) fn check_installation(config: &Config) -> Result<()> {
 
 /// Returns the path of the configured SQLite database if no file with this path exists.
 fn missing_sqlite_file(config: &Config) -> Option<&Path> {
-    config.database_url.strip_prefix("sqlite://").map(Path::new).filter(|file| !file.exists())
+    sqlite_file(config).filter(|file| !file.exists())
 }
 
 /// Returns the version of the database schema; `None` if the database has no tables.

@@ -1,7 +1,9 @@
 //! Tests of datasets from the command line.
 
-use std::os::unix::fs::symlink;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
@@ -92,7 +94,7 @@ fn a_dataset_is_written_to_the_current_folder_if_it_is_empty() {
 }
 
 /// Builds the command that renders a dataset with 120 views.
-fn render(place: &Place, set: &str) -> std::process::Command {
+fn render(place: &Place, set: &str) -> Command {
     let mut program = program();
     let (model, set, cameras) = (place.file("cube.glb"), place.file(set), place.file("cameras.json"));
     program.args(["render", &model, "-o", &set, "--output", "dataset", "--cameras", &cameras, "-q"]);
@@ -156,6 +158,39 @@ fn a_killed_render_leaves_no_zip_and_a_resumed_one_is_the_same() {
     }
     assert!(std::fs::read(place.file("set.zip")).unwrap() == std::fs::read(place.file("other.zip")).unwrap());
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "other.zip", "set.zip"]);
+}
+
+/// Waits until a render of a dataset has its work folder in `folder`. Returns the folder in it that receives a layer.
+fn layer_folder(running: &mut Child, folder: &Path, layer: &str) -> PathBuf {
+    loop {
+        assert!(running.try_wait().unwrap().is_none(), "the render ended before it had a work folder");
+        let made = work(folder).map(|work| work.join("set").join(layer)).filter(|made| made.is_dir());
+        if let Some(made) = made {
+            return made;
+        }
+    }
+}
+
+#[test]
+fn a_second_signal_removes_the_work_folder() {
+    let place = Place::new();
+    std::fs::write(place.file("cameras.json"), cameras(120).to_string()).unwrap();
+    let mut running = render(&place, "set").stderr(Stdio::piped()).spawn().unwrap();
+    let normals = layer_folder(&mut running, place.folder.path(), "normals");
+    // Writing to a pipe without a reader blocks, so the first signal does not end the render.
+    let pipes: Vec<PathBuf> = (0..120).map(|view| normals.join(format!("{view:04}.png"))).collect();
+    // This fails for views that are already written.
+    let _all_made = Command::new("mkfifo").args(&pipes).stderr(Stdio::null()).status().unwrap();
+    assert!(pipes.iter().any(|pipe| pipe.symlink_metadata().unwrap().file_type().is_fifo()), "all views are written");
+    let id = running.id().to_string();
+    let signal = || Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(signal().success());
+    assert!(lines.any(|line| line.starts_with("plinth: stopping after this frame")));
+    assert!(signal().success());
+    assert_eq!(lines.last().as_deref(), Some("plinth: cancelled"));
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    assert_eq!(place.names(), ["cameras.json", "cube.glb"]);
 }
 
 #[test]

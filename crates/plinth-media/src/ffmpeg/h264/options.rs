@@ -110,6 +110,9 @@ impl H264 {
         self.level(command);
         // All GOPs are closed, because B-frames are disabled.
         command.args(["-no-scenecut", "1", "-forced-idr", "1"]);
+        // ffmpeg does not pass the position of the chroma samples to NVENC, so a bitstream filter writes it. Type 1 is the centre
+        // (ITU-T H.264, figure E-1).
+        command.args(["-bsf:v", "h264_metadata=chroma_sample_loc_type=1"]);
         self.groups(command);
     }
 

@@ -24,7 +24,7 @@ pub use environment::{Environment, EnvironmentMode};
 pub use light::Light;
 pub use material_edits::{AlphaChoice, Faces, MaterialEdit, material_edit_fields};
 pub use model::{ClipChoice, ModelPose};
-pub use path::{BasePose, KeyEasing, Keyframe, KeyframePose, Path};
+pub use path::{BasePose, KeyEasing, Keyframe, KeyframeEasing, KeyframePose, Path};
 pub use post::{Filter, Post};
 pub use shadow::{Shadow, ShadowMode};
 pub use surface::Surface;

@@ -1,9 +1,12 @@
 //! Settings of custom camera paths.
 
+use serde_json::Value;
+
 use crate::limits;
 use crate::named::named;
 use crate::settings::declare::objects;
-use crate::settings::field::{Field, choice, flag, number};
+use crate::settings::field::{Field, flag, number};
+use crate::settings::read::Read;
 use crate::settings::shape::Shape;
 
 named! {
@@ -21,6 +24,22 @@ named! {
     }
 }
 
+/// The easing from a keyframe to the next one, as a request names it: by its name or, like the setting `easing`, by a
+/// boolean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyframeEasing(pub KeyEasing);
+
+impl Read for KeyframeEasing {
+    fn read(value: &Value) -> Option<Self> {
+        let easing = match value {
+            Value::Bool(true) => Some(KeyEasing::InOut),
+            Value::Bool(false) => Some(KeyEasing::Linear),
+            other => other.as_str().and_then(KeyEasing::from_name),
+        };
+        easing.map(Self)
+    }
+}
+
 /// A position or direction, in normalised units.
 pub(super) const VECTOR: Field =
     Field::of(Shape::List { of: &Shape::Number { min: -1000.0, max: 1000.0 }, min: 3, max: 3 });
@@ -29,6 +48,7 @@ const FOV: Field = number(1.0, 170.0);
 const POSE: Field = Field::of(Shape::Object(KeyframePose::FIELDS));
 const KEYFRAMES: Field =
     Field::of(Shape::List { of: &Shape::Object(Keyframe::FIELDS), min: 1, max: limits::KEYFRAMES });
+const EASING: Field = Field::of(Shape::ChoiceOrFlag { names: KeyEasing::NAMES });
 const CAMERA: Field = Field::of(Shape::Object(BasePose::FIELDS));
 
 objects! {
@@ -46,7 +66,7 @@ objects! {
     Keyframe {
         pose: KeyframePose = "pose", POSE.required();
         own_dwell_secs: Option<f64> = "dwell", number(0.0, 120.0);
-        easing: Option<KeyEasing> = "easing", choice::<KeyEasing>();
+        named_easing: Option<KeyframeEasing> = "easing", EASING;
     }
 
     /// Base pose of a camera path that is defined by angles. Lengths are in normalised units.
@@ -65,7 +85,7 @@ objects! {
     /// Settings of custom camera paths.
     #[non_exhaustive]
     Path {
-        keyframes: Vec<Keyframe> = "keyframes", KEYFRAMES, "Path of 1 to 64 camera poses. Each can have a dwell and an easing.";
+        keyframes: Vec<Keyframe> = "keyframes", KEYFRAMES, "Path of 1 to 64 camera poses. Each can have a `dwell` in seconds and an `easing` (linear, ease-in, ease-out, ease-in-out, or true or false) to the next pose.";
         camera: Option<BasePose> = "camera", CAMERA, "Base pose of a path that is given by angles: target, radius, theta, phi, fov.";
         start_angle_deg: Option<f64> = "startAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the start of the path.";
         end_angle_deg: Option<f64> = "endAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the end of the path. Default: `startAngle`.";
@@ -86,6 +106,11 @@ impl Keyframe {
     /// Returns the time in seconds for which the camera dwells at the keyframe.
     pub fn dwell_secs(&self) -> f64 {
         self.own_dwell_secs.unwrap_or(0.0)
+    }
+
+    /// Returns the easing to the next keyframe. Returns `None` if the request names none.
+    pub fn easing(&self) -> Option<KeyEasing> {
+        self.named_easing.map(|named| named.0)
     }
 }
 

@@ -137,10 +137,26 @@ fn sample(shape: &Shape) -> Value {
         Shape::Color => json!("#102030"),
         Shape::Text { .. } => json!("a"),
         Shape::Texts { .. } => json!(["a", "b"]),
-        Shape::Choice { names, .. } => json!(names[names.len() - 1]),
+        Shape::Choice { names, .. } | Shape::ChoiceOrFlag { names } => json!(names[names.len() - 1]),
         Shape::List { of, min, .. } => json!(vec![sample(of); (*min).max(2)]),
         Shape::Object(members) => members.iter().map(|m| (m.key.to_owned(), sample(&m.shape))).collect(),
         Shape::Map { of, .. } => json!({"a": sample(of), "b": sample(of)}),
+    }
+}
+
+#[test]
+fn the_easing_of_a_keyframe_is_a_name_or_a_flag() {
+    let easing = |value: Value| {
+        let pose = json!({"position": [0, 0, 4], "lookAt": [0, 0, 0], "fov": 30});
+        let keyframes = json!([{"pose": pose, "easing": value}]);
+        Ok::<_, SettingsError>(with("keyframes", keyframes)?.path().keyframes[0].easing())
+    };
+    assert_eq!(easing(json!(true)).unwrap(), easing(json!("ease-in-out")).unwrap());
+    assert_eq!(easing(json!(false)).unwrap(), easing(json!("linear")).unwrap());
+    assert_ne!(easing(json!(true)).unwrap(), easing(json!(false)).unwrap());
+    for bad in [json!("true"), json!(1), json!("nonsense")] {
+        let error = easing(bad).unwrap_err().to_string();
+        assert!(error.contains("keyframes[0].easing") && error.contains("ease-in-out, true, false"), "{error}");
     }
 }
 

@@ -13,6 +13,7 @@ use url::Url;
 
 use super::run::{Done, positional, reason, reason_arg, text};
 use crate::cmd::message_only;
+use crate::note::note;
 
 pub(super) fn command() -> Command {
     let email = || positional("EMAIL", "E-mail address of the account");
@@ -78,7 +79,7 @@ fn list_command() -> Command {
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(1..=100_000))
                 .default_value("1000")
-                .help("Number of accounts"),
+                .help("Maximum number of accounts"),
         )
 }
 
@@ -129,10 +130,18 @@ async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
         offset: 0,
     };
     let limit = args.get_one::<u32>("limit").copied().unwrap_or(1000);
-    let accounts = service.list_accounts(&query, limit).await.map_err(message_only)?;
+    // One more account than requested shows whether the list is complete.
+    let mut accounts = service.list_accounts(&query, limit + 1).await.map_err(message_only)?;
+    let has_more = accounts.len() > limit as usize;
+    accounts.truncate(limit as usize);
+    if has_more {
+        note!(
+            "plinth: there are more accounts than these {limit}; set a larger --limit, or narrow the list with --search"
+        );
+    }
     let lines: Vec<String> = accounts.iter().map(line).collect();
     let rows: Vec<Value> = accounts.iter().map(row).collect();
-    Ok(Done { text: lines.join("\n"), json: json!({"accounts": rows}) })
+    Ok(Done { text: lines.join("\n"), json: json!({"accounts": rows, "hasMore": has_more}) })
 }
 
 fn line(listed: &ListedAccount) -> String {

@@ -115,6 +115,16 @@ fn commands_in_the_wrong_folder_create_no_installation() {
     assert!(installation.program().args(create).output().unwrap().status.success(), "before the first start");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_create_no_data_folder_if_nothing_is_stored_in_it() {
+    let installation = Installation::with_postgres_and_s3().await;
+    let migrated = installation.program().arg("migrate").output().unwrap();
+    assert!(migrated.status.success(), "{}", text(&migrated.stderr));
+    installation.account(EMAIL);
+    installation.admin(&["account", "list"]);
+    assert_eq!(std::fs::read_dir(installation.folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn keys_and_links_live_at_least_a_second() {
     let installation = Installation::with_sqlite();

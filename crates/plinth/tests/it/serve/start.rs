@@ -133,10 +133,16 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
 #[tokio::test]
 async fn a_second_server_on_the_same_sqlite_file_does_not_start() {
     let served = Served::with_sqlite();
-    let done =
-        served.installation.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
-    assert_eq!(done.status.code(), Some(1));
-    assert!(text(&done.stderr).contains("another plinth serve uses"), "{}", text(&done.stderr));
+    let folder = served.installation.folder.path();
+    std::os::unix::fs::symlink(folder.join("data/plinth.db"), folder.join("link.db")).unwrap();
+    let linked = format!("sqlite://{}", folder.join("link.db").display());
+    for more in [vec![], vec!["--database-url", &linked]] {
+        let mut second = served.installation.program();
+        second.args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).args(&more);
+        let done = second.output().unwrap();
+        assert_eq!(done.status.code(), Some(1), "{more:?}");
+        assert!(text(&done.stderr).contains("another plinth serve uses"), "{more:?}: {}", text(&done.stderr));
+    }
     // After a server was killed, the next one can start.
     let Served { server, installation, .. } = served;
     server.kill();

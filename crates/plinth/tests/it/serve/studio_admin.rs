@@ -250,6 +250,13 @@ async fn commands_list_accounts_and_what_was_done(served: Served) {
     assert_eq!(emails(&["--admins"]), [BOB, "admin@plinth.local"]);
     assert_eq!(emails(&["--suspended"]), [EMAIL]);
     assert_eq!(emails(&["--limit", "1"]), [BOB]);
+    let list = |limit| installation.try_admin(&["account", "list", "--limit", limit]);
+    let more = list("2");
+    assert!(crate::text(&more.stderr).contains("there are more accounts than these 2"), "{more:?}");
+    assert!(crate::text(&more.stdout).contains("\"hasMore\":true"), "{more:?}");
+    let all = list("3");
+    assert!(!crate::text(&all.stderr).contains("more accounts"), "{all:?}");
+    assert!(crate::text(&all.stdout).contains("\"hasMore\":false"), "{all:?}");
     installation.admin(&["account", "remove-admin", BOB]);
     let last = installation.try_admin(&["account", "remove-admin", "admin@plinth.local"]);
     assert_eq!(last.status.code(), Some(1));

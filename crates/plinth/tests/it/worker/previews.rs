@@ -1,15 +1,19 @@
-//! Tests of previews that other processes have requested, with compromised jobs, a stopping worker, and a full disk.
+//! Tests of previews that other processes have requested, with compromised jobs, a stopping worker, a full disk, and assets that
+//! are deleted in the meantime.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plinth_db::{Db, DbOptions, previews};
+use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_service::previews::Preview;
 use plinth_service::{Service, ServiceError};
 use plinth_spec::preview::PreviewOptions;
 use plinth_store::{LinkSigner, Store, StoreOptions};
-use plinth_testkit::glb_too_large_to_draw;
+use plinth_testkit::{glb_too_large_to_draw, png};
 use plinth_worker::WorkerOptions;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::net::unix::pipe;
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, Worker};
@@ -206,6 +210,84 @@ async fn a_worker_with_a_full_disk_takes_none() {
     let worker = deployment.start_worker(WorkerOptions { room_bytes: u64::MAX, ..deployment.options() });
     let error = ask(&deployment, &server, &model, 1.0).await.unwrap_err();
     assert_eq!((error.status, error.message.as_str()), (404, "no worker draws previews at the moment"));
+    worker.stop().await;
+}
+
+/// Asks for a preview of a model that no process has loaded, and calls `delete` after the worker has found the assets of the
+/// settings and before it downloads them.
+async fn ask_and_delete(
+    deployment: &Deployment,
+    model: &str,
+    settings: &Value,
+    delete: impl Future<Output = ()>,
+) -> Result<Vec<u8>, ServiceError> {
+    // The worker reads this FIFO in place of the cached model. When the FIFO ends, the worker downloads the model.
+    let cached = deployment.options().scratch.join("models").join(model);
+    std::fs::create_dir_all(&cached).unwrap();
+    let fifo = cached.join("model.glb");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let deleting = async {
+        // Opening the FIFO fails until the worker reads it.
+        let opened = loop {
+            match pipe::OpenOptions::new().open_sender(&fifo) {
+                Ok(opened) => break opened,
+                Err(_unread) => sleep(Duration::from_millis(20)).await,
+            }
+        };
+        delete.await;
+        drop(opened);
+    };
+    let settings = settings.as_object().unwrap().clone();
+    let preview = Preview { settings, options: tiny_draft(), ..Preview::default() };
+    let drawing = deployment.service.preview(&deployment.caller, model, preview);
+    timeout(TIMEOUT, async { tokio::join!(drawing, deleting).0 }).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_asset_that_is_deleted_meanwhile_is_treated_as_in_renders() {
+    let deployment = Deployment::in_real_time().await;
+    let (request, objects) = (deployment.folder.path().join("request"), deployment.folder.path().join("objects"));
+    let job = format!(
+        "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+         cd \"$3\"; while read -r line; do printf '%s' \"$line\" > {}; \
+         printf '\\x89PNG\\r\\n\\x1a\\n' > out/preview.png; \
+         echo '{{\"event\":\"previewed\",\"warnings\":[]}}'; done",
+        request.display()
+    );
+    let takes = "preview".parse().unwrap();
+    let worker = deployment.start_worker(WorkerOptions { takes, ..deployment.options_with(&job) });
+    let (service, caller) = (&deployment.service, &deployment.caller);
+
+    let mut textures = Vec::new();
+    for shade in [0, 1] {
+        let texture = NewTexture { file: Some(deployment.file(&png(shade)).await), name: None };
+        textures.push(service.create_texture(caller, texture).await.unwrap().id);
+    }
+    let [kept, deleted] = textures.try_into().unwrap();
+    let (model, _render) = deployment.upload("chair", None).await;
+    let settings = json!({"materialEdits": {"Steel": {"mapAssetId": kept}, "Wood": {"mapAssetId": deleted}}});
+    let delete = async {
+        service.delete_texture(caller, &deleted).await.unwrap();
+        std::fs::remove_file(objects.join(format!("textures/{deleted}"))).unwrap();
+    };
+    ask_and_delete(&deployment, &model, &settings, delete).await.unwrap();
+    let request: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
+    assert_eq!(request["images"], json!({&kept: format!("image-{kept}")}));
+
+    let overlay = NewOverlay {
+        file: Some(deployment.file(&png(0)).await),
+        filename: "a.png".to_owned(),
+        ..NewOverlay::default()
+    };
+    let overlay = service.create_overlay(caller, overlay).await.unwrap().id;
+    let (model, _render) = deployment.upload("stool", None).await;
+    let delete = async {
+        service.delete_overlay(caller, overlay.as_str()).await.unwrap();
+        std::fs::remove_file(objects.join(format!("overlays/{overlay}"))).unwrap();
+    };
+    let error = ask_and_delete(&deployment, &model, &json!({"bgImageId": overlay}), delete).await.unwrap_err();
+    let message = format!("the overlay '{overlay}' was deleted or belongs to another workspace");
+    assert_eq!((error.status, error.message), (422, message));
     worker.stop().await;
 }
 
