@@ -7,7 +7,8 @@ use plinth_service::ServiceError;
 /// The error of a page handler. The middleware in [`crate::response`] renders it as an error page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PageError {
-    /// The request has no valid session. The response redirects the browser to the sign-in page.
+    /// The request has no valid session. The response redirects the browser to the sign-in page, which leads back to a page
+    /// that was requested with GET.
     SignedOut,
     /// An error page with a status code and a message.
     Message {

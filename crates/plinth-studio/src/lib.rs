@@ -9,6 +9,7 @@ mod assets;
 mod composer;
 mod cookie;
 mod csrf;
+mod destination;
 mod error;
 mod form;
 mod format;

@@ -5,9 +5,10 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::destination::Destination;
 use crate::error::{OtherWorkspace, PageError};
 use crate::format::sentence;
 use crate::frame::{Frame, page};
@@ -71,9 +72,15 @@ struct OtherWorkspacePage {
 /// Middleware that renders a [`PageError`] as an error page, or as JSON for a script, and sets the security headers.
 pub(crate) async fn finish_response(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     let is_script = wants_json(request.headers());
+    // After the sign-in, the browser cannot submit a form again.
+    let destination = if request.method().is_safe() { Destination::of(request.uri()) } else { Destination::home() };
     let mut response = next.run(request).await;
     let error = response.extensions_mut().remove::<PageError>();
-    let mut response = error.map_or(response, |error| if is_script { json_of(error) } else { page_of(&studio, error) });
+    let mut response = match error {
+        Some(error) if is_script => json_of(error),
+        Some(error) => page_of(&studio, error, &destination),
+        None => response,
+    };
     let headers = response.headers_mut();
     for (name, value) in &HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -104,9 +111,9 @@ fn json_of(error: PageError) -> Response {
     with_retry((status, body).into_response(), retry_after_secs)
 }
 
-fn page_of(studio: &Studio, error: PageError) -> Response {
+fn page_of(studio: &Studio, error: PageError, destination: &Destination) -> Response {
     let (status, message, retry_after_secs) = match error {
-        PageError::SignedOut => return Redirect::to(&format!("{}/", studio.site.path)).into_response(),
+        PageError::SignedOut => return destination.redirect_to_sign_in(studio).into_response(),
         PageError::OtherWorkspace(workspaces) => {
             let frame = Frame::new(studio, "This page shows another workspace", None);
             let message = sentence(&workspaces.message());

@@ -105,7 +105,7 @@ fn of_teams() -> Router<Studio> {
 pub fn router(studio: &Studio) -> Router {
     Router::new()
         .route("/", get(library::show))
-        .route("/sign-in", get(sign_in::home).post(sign_in::by_password))
+        .route("/sign-in", get(sign_in::show).post(sign_in::by_password))
         .route("/sign-in/{link}", get(sign_in::ask).post(sign_in::by_link))
         .route("/sign-out", post(session::sign_out))
         .route("/sign-out-everywhere", post(session::sign_out_everywhere))

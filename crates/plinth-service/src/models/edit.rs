@@ -25,15 +25,15 @@ impl Service {
         self.edit_model(caller, id, move |_old| Ok(edit)).await
     }
 
-    /// Adds a tag to the tags of a model.
-    pub async fn add_model_tag(&self, caller: &Caller, id: &str, tag: &str) -> Result<ModelEdited> {
-        let tag = tag.to_owned();
-        let with_tag = move |old: &Model| {
-            let tags = old.tags.iter().cloned().chain([tag]).collect();
+    /// Adds tags to the tags of a model.
+    pub async fn add_model_tags(&self, caller: &Caller, id: &str, added: &[String]) -> Result<ModelEdited> {
+        let added = added.to_vec();
+        let with_tags = move |old: &Model| {
+            let tags = old.tags.iter().cloned().chain(added).collect();
             let edit = UpdateModel { tags: Some(tags), ..UpdateModel::default() };
             edit.normalized().map_err(|error| ServiceError::bad_request(error.to_string()))
         };
-        self.edit_model(caller, id, with_tag).await
+        self.edit_model(caller, id, with_tags).await
     }
 
     /// Reads a model, computes its changes with `edit`, and writes the changes. All of this is one transaction, so that no

@@ -56,11 +56,13 @@ function start(page) {
   for (const bulk of page.querySelectorAll("form.bulk")) count(bulk);
   following?.close();
   const grid = page.querySelector("[data-events]");
-  following = grid && follow(grid, async ({ id, isFinal }) => {
-    if (!isFinal) return;
+  following = grid && follow(grid, async ({ id, isFinal, gone }) => {
+    if (!isFinal && !gone) return;
     const tile = grid.querySelector(`[data-render="${CSS.escape(id)}"]`)?.closest(".tile");
     const fresh = tile && (await refresh(tile.id));
     for (const picture of fresh?.querySelectorAll("[data-video]") ?? []) enliven(picture);
+    // The tile shows the next unfinished render of its model, which the event stream does not follow yet.
+    if (fresh?.querySelector(".live-render")) await showModels();
   });
 }
 

@@ -1,14 +1,18 @@
 // Follows unfinished renders: updates the shown state, percentage and time left.
 
-import { need } from "./dom.js";
+import { el, need } from "./dom.js";
 import { listen } from "./events.js";
 import { showTimes } from "./times.js";
 
+const SIGNED_OUT = "You are no longer signed in, so this page is not updated. Reload the page to sign in again.";
+
 /**
- * Follows the renders that an element shows. The element's attribute `data-events` contains the address of the events.
+ * Follows the renders that an element shows. The element's attribute `data-events` contains the address of the events. If the
+ * session has ended, says so above the element.
  * @param {HTMLElement} area
- * @param {(render: {id: string, status: string, isFinal: boolean}, before: string | null) => void} changed
- *   called for each event, with the earlier state of the render
+ * @param {(render: {id: string, status?: string, isFinal?: boolean, gone?: boolean}, before: string | null) => void} changed
+ *   called for each event, with the earlier state of the render. A render that is `gone` was deleted, or is in another workspace;
+ *   the event has no state.
  * @returns {{ close: () => void }}
  */
 export function follow(area, changed) {
@@ -16,17 +20,23 @@ export function follow(area, changed) {
   const { following } = area.dataset;
   /** Identifiers of unfinished renders. Events of other renders are ignored: a reopened event stream sends them, too. */
   const unfinished = new Set(following?.split(",") ?? [need(".live-render", area).dataset.render]);
-  const events = listen(area.dataset.events, (render) => {
+  const receive = (render) => {
     if (!unfinished.has(render.id)) return;
     for (const shown of document.querySelectorAll(".live-render")) {
-      if (shown.dataset.render === render.id) show(shown, render);
+      if (shown.dataset.render !== render.id) continue;
+      if (render.gone) showGone(shown);
+      else show(shown, render);
     }
     const before = states.get(render.id) ?? null;
     states.set(render.id, render.status);
-    if (render.isFinal) unfinished.delete(render.id);
+    if (render.isFinal || render.gone) unfinished.delete(render.id);
     // When all renders have ended, the server ends the event stream. The page must close it, or the browser would reconnect.
     if (unfinished.size === 0) events.close();
     changed(render, before);
+  };
+  const events = listen(area.dataset.events, receive, (status) => {
+    if (status === 401) area.before(el("p", { className: "problem", role: "alert", textContent: SIGNED_OUT }));
+    else for (const id of [...unfinished]) receive({ id, gone: true });
   });
   return events;
 }
@@ -40,6 +50,15 @@ function show(area, { status, label, fraction, text }) {
   }
   area.querySelector("progress").value = fraction;
   area.querySelector(".left").textContent = text;
+}
+
+/** Shows that a render was deleted, or that another tab has changed to another workspace. */
+function showGone(area) {
+  const shown = area.querySelector(".status");
+  shown.className = "status failed";
+  shown.textContent = "Not found";
+  area.querySelector("progress").remove();
+  area.querySelector(".left").textContent = "Deleted, or in another workspace";
 }
 
 const CONTROLS = "a[href], button, input, summary";

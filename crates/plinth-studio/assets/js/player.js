@@ -118,14 +118,14 @@ async function showThumbnails(seek, video, address) {
  */
 function packaged(address) {
   return new Promise((resolve, reject) => {
-    const events = listen(address, ({ stream }) => {
+    const events = listen(address, ({ stream, gone }) => {
       const shown = document.querySelector(".stream-state");
-      if (shown) shown.textContent = stream;
+      if (shown && !gone) shown.textContent = stream;
       if (["pending", "processing"].includes(stream)) return;
       events.close();
       if (stream === "ready") resolve();
-      else reject(new Error(`the stream is ${stream}`));
-    });
+      else reject(new Error(gone ? "the render is gone" : `the stream is ${stream}`));
+    }, (status) => reject(new Error(`the server answered with status ${status}`)));
   });
 }
 

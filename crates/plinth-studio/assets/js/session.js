@@ -34,3 +34,29 @@ export async function post(address, body, signal) {
   body.set("form_token", token);
   return readJson(await send());
 }
+
+/**
+ * Sends a form with files and returns the JSON of the response. Uses XMLHttpRequest, because fetch does not report the progress of an
+ * upload.
+ * @param {string} address
+ * @param {FormData} body
+ * @param {(fraction: number) => void} progress called with the sent fraction of the form, which is 1 at the end
+ * @returns {Promise<any>}
+ */
+export async function upload(address, body, progress) {
+  // A browser sends all files before it reads that the server has rejected the token of an earlier session.
+  const token = await renewToken();
+  if (token !== null) body.set("form_token", token);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", address);
+    request.setRequestHeader("Accept", "application/json");
+    request.upload.addEventListener("progress", ({ lengthComputable, loaded, total }) => {
+      if (lengthComputable) progress(loaded / total);
+    });
+    request.upload.addEventListener("load", () => progress(1));
+    request.addEventListener("load", () => resolve(readJson(new Response(request.responseText, { status: request.status }))));
+    request.addEventListener("error", () => reject(new TypeError("the connection broke")));
+    request.send(body);
+  });
+}

@@ -1,9 +1,9 @@
 // Uploads files one after another, and shows the progress. Does not send a file if the workspace already has a model
 // with the same file.
 
-import { el, need, readJson, reason } from "./dom.js";
+import { el, need, reason } from "./dom.js";
 import { showModels } from "./library.js";
-import { post } from "./session.js";
+import { post, upload } from "./session.js";
 
 /** Maximum size in bytes of a file that is hashed before its upload. Hashing needs the whole file in memory. */
 const HASHED_BYTES = 256 * 1024 * 1024;
@@ -76,24 +76,14 @@ if (form) {
       return exists ? { modelId, duplicate: true } : null;
     }
 
-    /** Sends the file. Uses XMLHttpRequest, because fetch does not report the progress of an upload. */
+    /** Sends the file. */
     send() {
       const body = new FormData();
       body.append("form_token", token());
       body.append("file", this.file);
-      return new Promise((resolve, reject) => {
-        const request = new XMLHttpRequest();
-        request.open("POST", form.action);
-        request.setRequestHeader("Accept", "application/json");
-        request.upload.addEventListener("progress", (event) => {
-          if (!event.lengthComputable) return;
-          this.bar.value = event.loaded / event.total;
-          const done = event.loaded === event.total;
-          this.state.textContent = done ? "is checked" : `${Math.floor((100 * event.loaded) / event.total)} %`;
-        });
-        request.addEventListener("load", () => resolve(readJson(new Response(request.responseText, { status: request.status }))));
-        request.addEventListener("error", () => reject(new TypeError("the connection broke")));
-        request.send(body);
+      return upload(form.action, body, (fraction) => {
+        this.bar.value = fraction;
+        this.state.textContent = fraction < 1 ? `${Math.floor(100 * fraction)} %` : "is checked";
       });
     }
 

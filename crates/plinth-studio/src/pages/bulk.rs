@@ -42,7 +42,7 @@ enum Change {
     Archive,
     Unarchive,
     Delete,
-    AddTag(String),
+    AddTags(Vec<String>),
 }
 
 /// Changes the chosen models. Before a deletion, shows a page that asks for confirmation.
@@ -55,8 +55,7 @@ pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) ->
         "unarchive" => Change::Unarchive,
         "delete" if sent.text("sure") == "yes" => Change::Delete,
         "delete" => return confirm(&studio, &sent, &ids).await,
-        "tag" if !sent.text("tag").trim().is_empty() => Change::AddTag(sent.text("tag").to_owned()),
-        "tag" => return Err(PageError::new(StatusCode::BAD_REQUEST, "write the tag to add")),
+        "tag" => Change::AddTags(tags_of(sent.text("tag"))?),
         _ => return Err(PageError::new(StatusCode::BAD_REQUEST, "choose what to do with the models")),
     };
     let mut failures = Vec::new();
@@ -87,6 +86,16 @@ pub(super) fn chosen_models(sent: &SessionFields) -> Result<Vec<&str>> {
     Ok(ids)
 }
 
+/// Splits a text at commas into tags, as the form of a model does.
+/// Errors: there are no tags.
+fn tags_of(text: &str) -> Result<Vec<String>> {
+    let tags: Vec<String> = text.split(',').map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect();
+    if tags.is_empty() {
+        return Err(PageError::new(StatusCode::BAD_REQUEST, "write the tag to add"));
+    }
+    Ok(tags)
+}
+
 async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<Response> {
     let (mut models, mut missing) = (Vec::new(), Vec::new());
     for id in ids {
@@ -108,6 +117,6 @@ async fn apply(studio: &Studio, caller: &Caller, id: &str, change: &Change) -> p
         Change::Archive => service.archive_model(caller, id).await.map(drop),
         Change::Unarchive => service.unarchive_model(caller, id).await.map(drop),
         Change::Delete => service.delete_model(caller, id).await.map(drop),
-        Change::AddTag(tag) => service.add_model_tag(caller, id, tag).await.map(drop),
+        Change::AddTags(tags) => service.add_model_tags(caller, id, tags).await.map(drop),
     }
 }

@@ -63,7 +63,10 @@ struct PurchaseRow {
     status_name: &'static str,
     /// Refunded amount of money, and number of credits that the refund removed.
     refunded: Option<(String, u64)>,
-    is_open: bool,
+    /// Whether the page waits for Stripe's confirmation, which arrives within seconds.
+    is_pending: bool,
+    /// Whether the bank has not confirmed the payment yet, which takes days.
+    is_processing: bool,
 }
 
 #[derive(Template)]
@@ -191,6 +194,7 @@ fn purchase_row(purchase: &plinth_service::billing::Purchase) -> PurchaseRow {
         status,
         status_name,
         refunded,
-        is_open: matches!(purchase.status, PurchaseStatus::Pending | PurchaseStatus::Processing),
+        is_pending: purchase.status == PurchaseStatus::Pending,
+        is_processing: purchase.status == PurchaseStatus::Processing,
     }
 }

@@ -12,7 +12,7 @@ use futures_util::stream;
 use plinth_service::EventStreamPermit;
 use plinth_spec::id::RenderId;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::error::{PageError, Result};
@@ -69,8 +69,8 @@ pub(crate) async fn of_render(
     stream(studio, user, Subject { ids: vec![id], with_streams: true, once: wanted.once.is_some() }).await
 }
 
-/// Sends an event for each change of the state or progress of renders, until all have ended. Sends no events for deleted
-/// renders, nor for renders that the user may not see.
+/// Sends an event for each change of the state or progress of renders, until all have ended. Sends one event with `gone` for a render
+/// that was deleted, or that is not in the current workspace of the session.
 pub(crate) async fn of_renders(
     State(studio): State<Studio>,
     user: CurrentUser,
@@ -122,7 +122,7 @@ async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible
 
 impl Watch {
     /// Reads the renders, and adds an event to `due` for each render that has changed. Returns `None` if the session has
-    /// ended. Stops following renders that were deleted or that the user may no longer see.
+    /// ended. Reports renders that were deleted or that the user may no longer see as gone, and stops following them.
     async fn look(&mut self) -> Option<()> {
         let service = &self.studio.service;
         let signed_in = service.session(&self.user.secret).await.ok().flatten()?;
@@ -139,6 +139,7 @@ impl Watch {
                 self.unfinished.insert(render.id, Some(event));
             }
         }
+        self.due.extend(unfinished.into_keys().map(|id| json!({"id": id.as_str(), "gone": true})));
         Some(())
     }
 }

@@ -39,6 +39,9 @@ enum ImageKind {
 }
 
 impl ImageKind {
+    /// The kind of an upload that names no kind.
+    const DEFAULT: Self = Self::Overlay(Layer::Decal);
+
     /// Returns the kind with this name in the form.
     fn from_name(name: &str) -> Option<Self> {
         match Layer::from_name(name)? {
@@ -68,6 +71,10 @@ struct ImagesPage {
     texture_size: String,
     most_texture_size: String,
     image_size: String,
+    /// Kinds of images that can be uploaded: value and label.
+    kinds: [(&'static str, &'static str); 3],
+    /// Kind that is chosen at first. After a rejected upload, this is the kind that the user sent.
+    kind: &'static str,
     /// Why the upload failed.
     problem: Option<String>,
 }
@@ -133,15 +140,15 @@ impl ImageCard {
 /// The fields of an upload form.
 struct Sent {
     kind: ImageKind,
-    file_name: String,
-    file: Incoming,
+    /// Name and content of the file. An error if there is no file, or if it cannot be stored.
+    file: ServiceResult<(String, Incoming)>,
 }
 
 pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Result<Response> {
-    show(&studio, &user, None).await
+    show(&studio, &user, ImageKind::DEFAULT, None).await
 }
 
-async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>) -> Result<Response> {
+async fn show(studio: &Studio, user: &CurrentUser, kind: ImageKind, problem: Option<String>) -> Result<Response> {
     let (service, caller) = (&studio.service, user.caller());
     let mut overlays = service.list_overlays(caller, None).await?.data;
     let mut of_layer = |layer: Layer| -> Vec<ImageCard> {
@@ -180,6 +187,12 @@ async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>) -> R
         texture_size: format::size(usage.texture_bytes),
         most_texture_size: format::size(limits::TEXTURES_BYTES),
         image_size: format::size(limits::IMAGE_BYTES),
+        kinds: [
+            (Layer::Decal.as_str(), "Decal"),
+            (Layer::Background.as_str(), "Background"),
+            (Layer::Texture.as_str(), "Texture"),
+        ],
+        kind: kind.layer().as_str(),
         problem,
     }))
 }
@@ -190,8 +203,9 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     let caller = user.editor()?;
     let is_script = wants_json(request.headers());
     let form = FileForm::from(request).await?;
-    let stored = match receive(&studio, &user, form).await? {
-        Ok(sent) => store(&studio, caller, sent).await,
+    let Sent { kind, file } = receive(&studio, &user, form).await?;
+    let stored = match file {
+        Ok(file) => store(&studio, caller, kind, file).await,
         Err(error) => Err(error),
     };
     match stored {
@@ -200,17 +214,17 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
         Err(error) if is_script => Ok(rejected(&error)),
         Err(error) if error.status >= 500 => Err(error.into()),
         Err(error) => {
-            let mut response = show(&studio, &user, Some(sentence(&error.message))).await?;
+            let mut response = show(&studio, &user, kind, Some(sentence(&error.message))).await?;
             *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
             Ok(response)
         }
     }
 }
 
-/// Reads a form with an image. The inner error is returned if there is no image, or if the image cannot be stored.
-async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Result<ServiceResult<Sent>> {
+/// Reads a form with an image.
+async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Result<Sent> {
     let (service, caller) = (&studio.service, user.caller());
-    let (mut is_checked, mut kind, mut sent) = (false, ImageKind::Overlay(Layer::Decal), None);
+    let (mut is_checked, mut kind, mut sent) = (false, ImageKind::DEFAULT, None);
     let mut stored = Ok(());
     let room = service.room(caller, limits::IMAGE_BYTES, form.length()).await?;
     while let Some(mut field) = form.next().await? {
@@ -238,7 +252,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
                     }
                 }
                 // Browsers send an empty field if no file was chosen.
-                sent = (file.size() > 0 || !file_name.is_empty()).then_some(Sent { kind, file_name, file });
+                sent = (file.size() > 0 || !file_name.is_empty()).then_some((file_name, file));
             }
             _ => skip(field).await?,
         }
@@ -247,12 +261,16 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
         check_file_form(user, None)?;
     }
     let missing = || ServiceError::new(ErrorCode::NoFile, "choose an image: PNG, JPEG or WebP");
-    Ok(stored.and_then(|()| sent.ok_or_else(missing)))
+    Ok(Sent { kind, file: stored.and_then(|()| sent.ok_or_else(missing)) })
 }
 
 /// Stores an image. Returns the image's identifier and name.
-async fn store(studio: &Studio, caller: &Caller, sent: Sent) -> ServiceResult<(String, String)> {
-    let Sent { kind, file_name, file } = sent;
+async fn store(
+    studio: &Studio,
+    caller: &Caller,
+    kind: ImageKind,
+    (file_name, file): (String, Incoming),
+) -> ServiceResult<(String, String)> {
     let service = &studio.service;
     if kind != ImageKind::Texture {
         let layer = Some(kind.layer().as_str().to_owned());

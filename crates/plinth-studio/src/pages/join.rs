@@ -28,6 +28,8 @@ struct JoinPage {
     role: &'static str,
     /// Whether the invitation is an offer to become the owner of the team.
     is_offer: bool,
+    /// Address in the forms: the entered one, or the one for which the invitation is meant.
+    email: String,
     problem: Option<String>,
 }
 
@@ -47,17 +49,22 @@ pub(crate) async fn show(
     join_page(&studio, user.as_ref(), link, None).await
 }
 
+/// Renders the page of an invitation. After a rejected sign-in, shows the entered address and the reason.
 async fn join_page(
     studio: &Studio,
     user: Option<&CurrentUser>,
     link: String,
-    problem: Option<String>,
+    rejected: Option<(String, String)>,
 ) -> Result<Response> {
     let invitation = studio.service.invitation(&link).await?;
+    let (email, problem) = match rejected {
+        Some((email, problem)) => (email, Some(problem)),
+        None => (invitation.email.clone().unwrap_or_default(), None),
+    };
     let role = role_article(invitation.role);
     let is_offer = invitation.role == Role::Owner;
     let frame = Frame::new(studio, "Invitation", user);
-    Ok(page(&JoinPage { frame, link, invitation, role, is_offer, problem }))
+    Ok(page(&JoinPage { frame, link, invitation, role, is_offer, email, problem }))
 }
 
 /// Accepts an invitation for the signed-in user.
@@ -84,7 +91,7 @@ pub(crate) async fn sign_in(
     let service = &studio.service;
     let secret = match service.sign_in_with_password(client, &email, password, browser(&headers)).await {
         Ok(secret) => secret,
-        Err(error) => return again(&studio, link, error).await,
+        Err(error) => return again(&studio, link, email, error).await,
     };
     let signed_in = service.session(&secret).await?;
     let caller = signed_in.ok_or_else(|| ServiceError::internal("a new session is missing"))?.caller;
@@ -92,7 +99,7 @@ pub(crate) async fn sign_in(
         Ok(team) => enter(&studio, &secret, team.as_str()).await?,
         Err(error) => {
             service.sign_out(&caller, &secret).await?;
-            return again(&studio, link, error).await;
+            return again(&studio, link, email, error).await;
         }
     }
     welcome(&studio, secret, earlier).await
@@ -113,17 +120,17 @@ pub(crate) async fn sign_up(
             enter(&studio, &secret, team.as_str()).await?;
             welcome(&studio, secret, earlier).await
         }
-        Err(error) => again(&studio, link, error).await,
+        Err(error) => again(&studio, link, email, error).await,
     }
 }
 
-/// Shows the invitation again, with the reason why it was not accepted. An invitation that has ended has no page, so that an error page
-/// shows the reason.
-async fn again(studio: &Studio, link: String, error: ServiceError) -> Result<Response> {
+/// Shows the invitation again, with the entered address and the reason why it was not accepted. An invitation that has ended has no
+/// page, so that an error page shows the reason.
+async fn again(studio: &Studio, link: String, email: String, error: ServiceError) -> Result<Response> {
     if error.status >= 500 {
         return Err(error.into());
     }
-    let mut response = match join_page(studio, None, link, Some(sentence(&error.message))).await {
+    let mut response = match join_page(studio, None, link, Some((email, sentence(&error.message)))).await {
         Err(PageError::Message { status: StatusCode::NOT_FOUND, .. }) => return Err(error.into()),
         shown => shown?,
     };

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Query, State};
+use axum::http::Uri;
 use axum::response::{Redirect, Response};
 use plinth_service::delivery::Cover;
 use plinth_service::models::ModelQuery;
@@ -13,6 +14,7 @@ use url::form_urlencoded::Serializer;
 
 use super::overview::allow_files;
 use super::sign_in::{go_home, signed_out_page};
+use crate::destination::Destination;
 use crate::error::Result;
 use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
@@ -100,8 +102,9 @@ pub(crate) async fn show(
     State(studio): State<Studio>,
     user: Option<CurrentUser>,
     Query(filter): Query<Filter>,
+    uri: Uri,
 ) -> Result<Response> {
-    let Some(user) = user else { return Ok(signed_out_page(&studio)) };
+    let Some(user) = user else { return Ok(signed_out_page(&studio, Destination::of(&uri))) };
     let (service, caller) = (&studio.service, user.caller());
     let query = ModelQuery {
         status: Some(filter.status.clone()).filter(|status| !status.is_empty()),

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::Extension;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use plinth_service::ServiceError;
@@ -10,6 +10,7 @@ use plinth_service::access::ClientAddress;
 use serde::Deserialize;
 
 use crate::cookie;
+use crate::destination::Destination;
 use crate::error::Result;
 use crate::form::form;
 use crate::format::sentence;
@@ -22,6 +23,8 @@ use crate::studio::Studio;
 struct SignInPage {
     frame: Frame,
     email: String,
+    /// The page that the browser gets after the sign-in.
+    to: Destination,
     /// Error message of a failed sign-in; `None` if no sign-in was tried.
     problem: Option<String>,
 }
@@ -38,15 +41,37 @@ struct LinkPage {
 pub(crate) struct Password {
     email: String,
     password: String,
+    /// The page that the browser gets after the sign-in.
+    #[serde(default)]
+    to: String,
 }
 
-/// Renders the sign-in page.
-pub(crate) fn signed_out_page(studio: &Studio) -> Response {
-    page(&SignInPage { frame: Frame::new(studio, "Sign in", None), email: String::new(), problem: None })
+/// Query parameters of the sign-in page.
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// The page that the browser gets after the sign-in.
+    #[serde(default)]
+    to: String,
 }
 
-pub(crate) async fn home(State(studio): State<Studio>) -> Redirect {
-    go_home(&studio)
+/// Renders the sign-in page, which leads to the page `to`.
+pub(crate) fn signed_out_page(studio: &Studio, to: Destination) -> Response {
+    sign_in_page(studio, String::new(), to, None)
+}
+
+fn sign_in_page(studio: &Studio, email: String, to: Destination, problem: Option<String>) -> Response {
+    let frame = Frame::new(studio, "Sign in", None).with_scripts(&["sign_in.js"]);
+    page(&SignInPage { frame, email, to, problem })
+}
+
+/// Shows the sign-in page. Redirects a browser that is signed in already, for example in another tab.
+pub(crate) async fn show(
+    State(studio): State<Studio>,
+    user: Option<CurrentUser>,
+    Query(wanted): Query<Wanted>,
+) -> Response {
+    let to = Destination::parse(&wanted.to);
+    if user.is_some() { to.redirect(&studio).into_response() } else { signed_out_page(&studio, to) }
 }
 
 /// Shows the page of a sign-in link. The GET request does not use up the link, because programs that show link previews
@@ -72,10 +97,11 @@ pub(crate) async fn by_password(
     request: Request,
 ) -> Result<Response> {
     let browser = browser(request.headers()).to_owned();
-    let Password { email, password } = form(request, &studio).await?;
+    let Password { email, password, to } = form(request, &studio).await?;
+    let to = Destination::parse(&to);
     match studio.service.sign_in_with_password(client, &email, password, &browser).await {
-        Ok(secret) => welcome(&studio, secret, earlier).await,
-        Err(error) if error.status < 500 => Ok(again(&studio, email, &error)),
+        Ok(secret) => welcome_to(&studio, secret, earlier, &to).await,
+        Err(error) if error.status < 500 => Ok(again(&studio, email, to, &error)),
         Err(error) => Err(error.into()),
     }
 }
@@ -86,9 +112,8 @@ pub(super) fn browser(headers: &HeaderMap) -> &str {
 }
 
 /// Renders the sign-in form with an error message.
-fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
-    let problem = Some(sentence(&error.message));
-    let mut response = page(&SignInPage { frame: Frame::new(studio, "Sign in", None), email, problem });
+fn again(studio: &Studio, email: String, to: Destination, error: &ServiceError) -> Response {
+    let mut response = sign_in_page(studio, email, to, Some(sentence(&error.message)));
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::FORBIDDEN);
     if let Some(secs) = error.retry_after_secs {
         response.headers_mut().insert(header::RETRY_AFTER, secs.into());
@@ -96,14 +121,24 @@ fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
     response
 }
 
-/// Ends the earlier session if there is one, and sets the cookie of the new session.
+/// Ends the earlier session if there is one, sets the cookie of the new session, and redirects to the library.
 pub(super) async fn welcome(studio: &Studio, secret: String, earlier: Option<CurrentUser>) -> Result<Response> {
+    welcome_to(studio, secret, earlier, &Destination::home()).await
+}
+
+/// Ends the earlier session if there is one, sets the cookie of the new session, and redirects to the page `to`.
+async fn welcome_to(
+    studio: &Studio,
+    secret: String,
+    earlier: Option<CurrentUser>,
+    to: &Destination,
+) -> Result<Response> {
     if let Some(user) = earlier {
         studio.service.sign_out(user.caller(), &user.secret).await?;
     }
     let mut headers = HeaderMap::new();
     headers.insert(header::SET_COOKIE, cookie::set(&studio.site, secret));
-    Ok((headers, go_home(studio)).into_response())
+    Ok((headers, to.redirect(studio)).into_response())
 }
 
 /// Redirects to the overview page.

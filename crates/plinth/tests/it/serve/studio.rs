@@ -124,9 +124,10 @@ async fn cookies_are_valid_for_pages_only_and_keys_for_the_api_only(served: Serv
     assert!(!page.headers.keys().any(|name| name.as_str().starts_with("access-control")));
     let stranger = Browser::new(&served.server.base);
     let with_key = stranger.request(Method::GET, "/keys").bearer_auth(&served.client.token);
-    assert_eq!(Page::of(with_key).await.header("location"), "/");
+    assert_eq!(Page::of(with_key).await.header("location"), "/sign-in?to=%2Fkeys");
     for path in ["/keys", "/renders/k3Jd92LmQx7a", "/renders/k3Jd92LmQx7a/files/video", "/keys/k3Jd92LmQx7a/revoke"] {
-        assert_eq!(stranger.get(path).await.header("location"), "/", "{path}");
+        let sign_in = format!("/sign-in?to={}", path.replace('/', "%2F"));
+        assert_eq!(stranger.get(path).await.header("location"), sign_in, "{path}");
     }
 }
 

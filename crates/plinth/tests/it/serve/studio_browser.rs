@@ -30,6 +30,13 @@ pub(super) async fn sign_in(served: &Served, page: &Chromium) {
     page.until("document.querySelector('h1').textContent === 'Models'").await;
 }
 
+/// Signs in as in another tab of the browser, which ends the session of the open page.
+pub(super) async fn sign_in_elsewhere(served: &Served, page: &Chromium) {
+    let link = served.link(EMAIL, &[]);
+    let script = format!("return fetch('{link}', {{method: 'POST'}}).then(({{ok}}) => ok);");
+    assert_eq!(page.run(&script).await, true);
+}
+
 fn model(folder: &Path, name: &str) -> String {
     let path = folder.join(format!("{name}.glb"));
     std::fs::write(&path, glb_with_triangle(name)).unwrap();

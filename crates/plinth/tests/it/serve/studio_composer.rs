@@ -194,7 +194,8 @@ async fn strangers_order_and_see_nothing(served: Served) {
         assert!(forged.status == 403 && forged.shows("earlier session"), "{request}");
     }
     let stranger = Browser::new(&served.server.base);
-    assert_eq!(stranger.get(&path).await.header("location"), "/");
+    let sign_in = format!("/sign-in?to={}", path.replace('/', "%2F"));
+    assert_eq!(stranger.get(&path).await.header("location"), sign_in);
     assert_eq!(served.client.get("/renders").await.body["meta"]["total"], 1, "only the free preview");
     // A viewer of a workspace cannot order renders.
     let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
@@ -219,6 +220,30 @@ async fn changes_of_a_render_are_pushed(served: Served) {
     // The event stream ends when the render ends.
     let text = timeout(Duration::from_secs(20), events.text()).await.unwrap().unwrap();
     assert!(text.contains("\"isFinal\":true") && text.contains("\"status\":\"failed\""), "{text}");
+}
+
+/// Open pages are told that a render is not in the workspace of the session, whether it exists or not.
+async fn renders_of_another_workspace_are_reported_as_gone(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let id = served.client.upload("chair", None).await.text("renderId");
+    let followed = format!("/renders/events?ids={id},k3Jd92LmQx7a");
+    let gone = |text: &str, id: &str| {
+        let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data:")?).ok());
+        events.filter(|event| event["id"] == id && event["gone"] == true).count()
+    };
+    let once = browser.get(&format!("{followed}&once=1")).await;
+    assert_eq!((gone(&once.html, &id), gone(&once.html, "k3Jd92LmQx7a")), (0, 1), "{}", once.html);
+    // Another tab changes to another workspace while the streams are open. The streams then end.
+    let mut streams = Vec::new();
+    for path in [followed, format!("/renders/{id}/events")] {
+        streams.push(browser.request(Method::GET, &path).send().await.unwrap());
+    }
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
+    assert_eq!(browser.send("/workspace", &[("workspace", team["id"].as_str().unwrap())]).await.status, 303);
+    for stream in streams {
+        let text = timeout(Duration::from_secs(20), stream.text()).await.unwrap().unwrap();
+        assert_eq!(gone(&text, &id), 1, "{text}");
+    }
 }
 
 async fn an_account_with_too_many_streams_gets_states_from_time_to_time(served: Served) {
@@ -264,6 +289,7 @@ on_both! {
     every_setting_has_a_control the_price_comes_before_the_order a_form_that_is_sent_again_later_orders_nothing_more
     the_price_says_that_free_credits_leave_a_watermark hostile_names_and_values_are_shown_as_text
     strangers_order_and_see_nothing changes_of_a_render_are_pushed
+    renders_of_another_workspace_are_reported_as_gone
     an_account_with_too_many_streams_gets_states_from_time_to_time without_a_worker_a_preview_fails_after_a_few_seconds
 }
 

@@ -8,6 +8,7 @@ use super::assets::environment;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
+use super::studio_browser::sign_in_elsewhere;
 use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
@@ -181,6 +182,8 @@ async fn a_panorama_is_added_and_deleted_in_a_browser() {
         std::fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     };
+    // The upload uses the newest session.
+    sign_in_elsewhere(&served, &page).await;
     page.type_into("#panorama", &file("garden.hdr", &panorama((16, 8), 128))).await;
     page.click("form button.main").await;
     page.until("document.querySelector('.environment img')?.naturalWidth === 16").await;
@@ -199,4 +202,11 @@ async fn a_panorama_is_added_and_deleted_in_a_browser() {
     page.click(".environment .delete").await;
     page.click("button.danger").await;
     page.until("document.querySelector('.empty')").await;
+    // Without a session, the form says so.
+    let sign_out = "const form_token = document.querySelector('[name=form_token]').value; \
+                    return fetch('/sign-out', {method: 'POST', body: new URLSearchParams({form_token})}).then(({ok}) => ok);";
+    assert_eq!(page.run(sign_out).await, true);
+    page.type_into("#panorama", &file("hall.hdr", &panorama((16, 8), 128))).await;
+    page.click("form button.main").await;
+    page.until("document.querySelector('.sending .problem')?.textContent.includes('no longer signed in')").await;
 }

@@ -70,9 +70,12 @@ async fn images_are_stored_by_kind_listed_and_deleted(served: Served) {
 
 async fn images_that_cannot_be_stored_are_rejected_with_the_reason(served: Served) {
     let browser = served.browser(EMAIL).await;
-    for kind in ["decal", "texture"] {
+    for kind in ["decal", "background", "texture"] {
         let page = upload(&served, &browser, kind, "a.png", b"no image").await;
         assert!(page.status == 400 && page.shows("role=\"alert\""), "{} {}", page.status, page.html);
+        // The form keeps the kind that was sent.
+        assert!(page.shows(&format!("<option value=\"{kind}\" selected>")), "{}", page.html);
+        assert_eq!(page.html.matches(" selected>").count(), 1, "{}", page.html);
     }
     for kind in ["foreground", "sky", ""] {
         let page = upload(&served, &browser, kind, "a.png", &png(1)).await;
@@ -216,7 +219,9 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     let path = page.run("return location.pathname;").await;
     let render = client.get(path.as_str().unwrap()).await;
     assert_eq!(render.data()["renderSettings"]["materialEdits"]["oak 3"]["mapAssetId"], json!(texture));
-    assert_eq!(render.data()["warnings"].as_array().map_or(0, Vec::len), 0, "{render:?}");
+    // The only warning is that the small background is stretched.
+    let warnings = render.data()["warnings"].as_array().cloned().unwrap_or_default();
+    assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().starts_with("bgImageId: "), "{warnings:?}");
     page.open(&format!("{}/images", served.server.base)).await;
     page.until("[...document.querySelectorAll('.image img')].filter((one) => one.naturalWidth === 2).length === 2")
         .await;

@@ -179,6 +179,11 @@ async fn many_models_are_changed_at_once(served: Served) {
     );
     let tagged = browser.get("/?tags=summer").await;
     assert_eq!(paths.each_ref().map(|path| tagged.shows(path)), [true, true, false]);
+    // Commas separate tags, as in the form of a model.
+    assert_eq!(browser.send("/models/bulk", &two(&[("action", "tag"), ("tag", "Oak, chair,")])).await.status, 303);
+    for path in &paths[..2] {
+        assert_eq!(served.client.get(path).await.data()["tags"], json!(["summer", "oak", "chair"]));
+    }
     assert_eq!(browser.send("/models/bulk", &two(&[("action", "archive")])).await.status, 303);
     let page = browser.send("/models/bulk", &two(&[("action", "archive")])).await;
     assert!(page.status == 409 && page.shows(ids[0]) && page.shows("There is no such model."), "{}", page.html);
@@ -189,7 +194,8 @@ async fn many_models_are_changed_at_once(served: Served) {
     assert_eq!(browser.send("/models/bulk", &two(&[("action", "delete"), ("sure", "yes")])).await.status, 303);
     let left = browser.get("/?status=any").await;
     assert_eq!(paths.each_ref().map(|path| left.shows(path)), [false, false, true]);
-    for bad in [&[("action", "archive")][..], &[("action", "tag"), ("model", ids[2])], &[("model", ids[2])]] {
+    let blank = [("action", "tag"), ("model", ids[2]), ("tag", " , ")];
+    for bad in [&[("action", "archive")][..], &[("action", "tag"), ("model", ids[2])], &blank, &[("model", ids[2])]] {
         assert_eq!(browser.send("/models/bulk", bad).await.status, 400, "{bad:?}");
     }
     let mut bob = {

@@ -195,7 +195,7 @@ async fn strangers_and_viewers_change_no_looks(served: Served) {
         let forged = Page::of(ada.form(&path, &fields).header("sec-fetch-site", "same-origin")).await;
         assert!(forged.status == 403 && forged.shows("earlier session"), "{path}");
     }
-    assert_eq!(Browser::new(&served.server.base).get("/looks").await.header("location"), "/");
+    assert_eq!(Browser::new(&served.server.base).get("/looks").await.header("location"), "/sign-in?to=%2Flooks");
     let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
     let team = team["id"].as_str().unwrap().to_owned();
     served.installation.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);

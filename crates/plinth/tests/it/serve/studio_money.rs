@@ -295,6 +295,10 @@ async fn payments_that_take_days_are_booked_when_they_succeed(served: Served) {
         assert_eq!(shop.event(COMPLETED, session(id, "unpaid")).await, 200);
     }
     assert!(shop.browser.get("/credits").await.shows("The bank confirms the payment"));
+    // The page does not reload itself for days.
+    let back = field(&shop.requests.lock().unwrap()[0], "success_url");
+    let page = shop.browser.get(back.strip_prefix(&shop.served.server.base).unwrap()).await;
+    assert!(page.shows("This can take days") && !page.shows("http-equiv"), "{}", page.html);
     assert_eq!(shop.event("checkout.session.async_payment_failed", session(&failed, "unpaid")).await, 200);
     assert_eq!(shop.event("checkout.session.expired", session(&left, "unpaid")).await, 200);
     assert_eq!(shop.paid().await, 100);

@@ -1,8 +1,11 @@
 //! Tests of signing in to the web UI by link and by password, and of sessions.
 
+use reqwest::Method;
+
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Installation, LIFETIME, Served};
+use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
 
@@ -44,7 +47,11 @@ async fn sessions_end_at_once(served: Served) {
     let kept = Browser::with(&served.server.base, one.cookie.clone());
     let page = one.send("/sign-out", &[]).await;
     assert_eq!((page.status, page.header("location"), one.cookie.as_deref()), (303, "/", None));
-    assert_eq!(kept.get("/keys").await.header("location"), "/", "the session of the cookie has ended");
+    assert_eq!(
+        kept.get("/keys").await.header("location"),
+        "/sign-in?to=%2Fkeys",
+        "the session of the cookie has ended"
+    );
     assert_eq!(two.get("/keys").await.status, 200, "the other browser stays signed in");
     let mut three = served.browser(EMAIL).await;
     let waiting = served.link(EMAIL, &[]);
@@ -92,8 +99,74 @@ async fn password_attempts_are_limited(served: Served) {
     assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a sign-in link still works");
 }
 
+/// Addresses to which a sign-in must not redirect. Browsers take some of them for addresses of another host.
+const ELSEWHERE: [&str; 6] = [
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example",
+    "%2f%2fevil.example",
+    "/\t/evil.example",
+    "javascript:alert(1)",
+];
+
+async fn a_sign_in_leads_to_the_requested_page(served: Served) {
+    let right = "correct horse battery";
+    served.installation.admin(&["account", "create", BOB, "--password", right]);
+    let mut browser = Browser::new(&served.server.base);
+    let wanted = "/renders/k3Jd92LmQx7a?a=1&b=%2F";
+    let page = browser.get(wanted).await;
+    let sign_in = page.header("location").to_owned();
+    assert_eq!((page.status, &*sign_in), (303, "/sign-in?to=%2Frenders%2Fk3Jd92LmQx7a%3Fa%3D1%26b%3D%252F"));
+    let field = "name=\"to\" value=\"/renders/k3Jd92LmQx7a?a=1&#38;b=%2F\"";
+    let page = browser.get(&sign_in).await;
+    assert!(page.status == 200 && page.shows(field), "{}", page.html);
+    // The filters of the library are kept, too.
+    let page = browser.get("/?search=oak&status=any").await;
+    assert!(page.shows("name=\"to\" value=\"/?search=oak&#38;status=any\""), "{}", page.html);
+    let page = browser.post("/sign-in", &[("email", BOB), ("password", "wrong"), ("to", wanted)]).await;
+    assert!(page.status == 401 && page.shows(field), "{}", page.html);
+    let page = browser.post("/sign-in", &[("email", BOB), ("password", right), ("to", wanted)]).await;
+    assert_eq!((page.status, page.header("location")), (303, wanted));
+    // Another tab in which the sign-in page is open leads to its page as well.
+    assert_eq!(browser.get(&sign_in).await.header("location"), wanted);
+    for to in ELSEWHERE {
+        let page = browser.post("/sign-in", &[("email", BOB), ("password", right), ("to", to)]).await;
+        assert_eq!((page.status, page.header("location")), (303, "/"), "{to}");
+        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
+        assert_eq!(browser.get(&format!("/sign-in?{query}")).await.header("location"), "/", "{to}");
+    }
+    assert_eq!(browser.get("/sign-in?to=%2f%2fevil.example").await.header("location"), "/");
+    assert_eq!(browser.get("/sign-in").await.header("location"), "/");
+    // A form cannot be repeated. A script gets an error.
+    let mut stranger = Browser::new(&served.server.base);
+    let form = stranger.post("/keys", &[("name", "x")]).await;
+    assert_eq!((form.status, form.header("location")), (303, "/"));
+    let script = stranger.request(Method::GET, wanted).header("accept", "application/json");
+    assert_eq!(Page::of(script).await.status, 401);
+}
+
 on_both! {
-    a_link_signs_in_once sessions_end_at_once password_attempts_are_limited
+    a_link_signs_in_once sessions_end_at_once password_attempts_are_limited a_sign_in_leads_to_the_requested_page
+}
+
+/// The part of an address after `#` is not sent to the server, but it is kept during the sign-in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sign_in_keeps_the_place_in_the_page() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let right = "correct horse battery";
+    served.installation.admin(&["account", "create", BOB, "--password", right]);
+    page.open(&format!("{}/keys?a=1#view-7", served.server.base)).await;
+    for password in ["wrong", right] {
+        page.until("document.querySelector('form.sign-in')?.action.endsWith('#view-7')").await;
+        page.run("document.querySelector('#email').value = '';").await;
+        page.type_into("#email", BOB).await;
+        page.type_into("#password", password).await;
+        page.run("document.querySelector('form.sign-in').id = 'old';").await;
+        page.click("form.sign-in button").await;
+        page.until("!document.querySelector('#old')").await;
+    }
+    page.until("location.href.endsWith('/keys?a=1#view-7')").await;
 }
 
 /// Behind a trusted reverse proxy, each client is limited by its own address, which is in the header of the proxy.
@@ -143,8 +216,9 @@ async fn behind_https_the_cookie_is_bound_to_the_host_and_links_include_the_path
     assert!(cookie.ends_with("; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=1209600"), "{cookie}");
     let cookie = cookie.split(';').next().unwrap().to_owned();
     let unbound = Browser::with(&served.server.base, Some(cookie.replace("__Host-", "")));
-    assert_eq!(unbound.get("/keys").await.header("location"), "/plinth/");
+    assert_eq!(unbound.get("/keys").await.header("location"), "/plinth/sign-in?to=%2Fkeys");
     let browser = Browser::with(&served.server.base, Some(cookie));
+    assert_eq!(browser.get("/sign-in?to=%2Fkeys").await.header("location"), "/plinth/keys");
     let page = browser.get("/keys").await;
     assert!(page.shows("href=\"/plinth/assets/") && page.shows("action=\"/plinth/keys\""), "{}", page.html);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::browser::Page;
 use super::on_both;
 use super::server::{EMAIL, Served};
-use super::studio_browser::{no_errors, sign_in};
+use super::studio_browser::{no_errors, sign_in, sign_in_elsewhere};
 use super::studio_composer::composer;
 use super::webdriver::Chromium;
 
@@ -201,4 +201,111 @@ async fn uploads_leave_the_rest_of_the_library_alone() {
     page.type_into("#tag", "\u{E007}").await;
     page.until("document.querySelector('.tags')?.textContent === 'oak'").await;
     no_errors(&page).await;
+}
+
+/// A file that is not hashed before its upload is sent with the newest session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_use_the_newest_session() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    page.run("Object.defineProperty(crypto, 'subtle', {value: undefined});").await;
+    sign_in_elsewhere(&served, &page).await;
+    let path = served.installation.folder.path().join("lamp.glb");
+    std::fs::write(&path, glb_with_triangle("lamp")).unwrap();
+    page.type_into("input[type=file]", path.to_str().unwrap()).await;
+    page.click(".upload button.main").await;
+    page.until("document.querySelector('.uploaded').textContent === 'lamp.glb is a model now'").await;
+    no_errors(&page).await;
+}
+
+/// After the newest render of a model has ended, its tile follows the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tile_follows_all_renders_of_its_model() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let made = served.client.upload("chair", None).await;
+    let settings = json!({"quality": "share", "length": 1});
+    let body = json!({"modelId": made.text("modelId"), "renderSettings": settings});
+    let ordered = served.client.post("/renders", body).await.text("id");
+    sign_in(&served, &page).await;
+    for id in [ordered, made.text("renderId")] {
+        page.until(&format!("document.querySelector('.tile .live-render')?.dataset.render === '{id}'")).await;
+        served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
+    }
+    page.until("document.querySelector('.tile') && !document.querySelector('.tile .live-render')").await;
+    no_errors(&page).await;
+}
+
+/// A stream that was opened while the page asked for the present states is not opened a second time after the response.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_response_opens_no_second_stream() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    served.client.upload("chair", None).await;
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/renders", served.server.base)).await;
+    page.until("document.querySelector('.live-render')").await;
+    page.run(COUNT).await;
+    // Holds the request for the present states until `window.answer` is called. Shortens the wait before the next stream, which would
+    // be opened before `window.isAnswered` is set.
+    let hold = "const ask = window.fetch, later = window.setTimeout; \
+                window.setTimeout = (call, ms, ...rest) => later(call, ms === 15000 ? 0 : ms, ...rest); \
+                window.fetch = (...request) => new Promise((done) => { window.answer = async () => { \
+                  const {status, ok, text} = await ask(...request).then(async (response) => \
+                    ({status: response.status, ok: response.ok, text: await response.text()})); \
+                  done({status, ok, text: async () => { later(() => { window.isAnswered = true; }, 100); return text; }}); }; });";
+    page.run(hold).await;
+    page.run("window.hide(true); window.hide(false);").await;
+    page.until("window.open.size === 1").await;
+    page.run(
+        "Object.defineProperty(window.last, 'readyState', {value: 2}); window.last.dispatchEvent(new Event('error'));",
+    )
+    .await;
+    page.until("window.answer").await;
+    page.run("window.hide(true); window.hide(false); window.answer();").await;
+    page.until("window.isAnswered").await;
+    assert_eq!(page.run("return window.open.size;").await, 1);
+    no_errors(&page).await;
+}
+
+/// Changes to a workspace as in another tab.
+async fn change_to(page: &Chromium, workspace: &str) {
+    let script = format!(
+        "const form_token = document.querySelector('[name=form_token]').value; \
+         return fetch('/workspace', {{method: 'POST', body: new URLSearchParams({{form_token, workspace: '{workspace}'}})}})\
+         .then(({{ok}}) => ok);"
+    );
+    assert_eq!(page.run(&script).await, true);
+}
+
+/// Open pages say that their renders are in another workspace now, and that the session has ended. They then make no more requests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_page_says_why_it_is_not_updated_any_more() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let id = served.client.upload("chair", None).await.text("renderId");
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
+    sign_in(&served, &page).await;
+    let personal = page.run("return document.querySelector('[name=form_token]').value.split('.')[1];").await;
+    for path in ["/renders".to_owned(), "/".to_owned(), format!("/renders/{id}")] {
+        page.open(&format!("{}{path}", served.server.base)).await;
+        page.until("document.querySelector('.live-render progress')").await;
+        page.run(COUNT).await;
+        page.run("window.hide(true); window.hide(false);").await;
+        page.until("window.open.size === 1").await;
+        change_to(&page, team["id"].as_str().unwrap()).await;
+        page.until("document.querySelector('.live-render').innerText.includes('another workspace')").await;
+        page.until("!document.querySelector('progress') && window.open.size === 0").await;
+        change_to(&page, personal.as_str().unwrap()).await;
+    }
+    no_errors(&page).await;
+    page.open(&format!("{}/renders/{id}", served.server.base)).await;
+    page.until("document.querySelector('.live-render progress')").await;
+    page.run(COUNT).await;
+    page.run("window.hide(true); window.hide(false);").await;
+    page.until("window.open.size === 1").await;
+    served.installation.admin(&["account", "suspend", EMAIL]);
+    page.until("document.querySelector('main .problem')?.textContent.includes('no longer signed in')").await;
+    page.until("window.open.size === 0").await;
 }

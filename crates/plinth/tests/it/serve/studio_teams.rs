@@ -191,6 +191,20 @@ async fn a_team_is_handed_over_to_a_member_who_accepts(served: Served) {
     assert!(bob.get(&team).await.shows("Your role: Owner"));
 }
 
+/// An invitation that names no address keeps the entered one after a mistake.
+async fn a_rejected_form_of_an_invitation_keeps_the_address(served: Served) {
+    served.installation.admin(&["account", "create", BOB, "--password", PASSWORD]);
+    let mut ada = served.browser(EMAIL).await;
+    let team = create(&mut ada).await;
+    let link = invite(&mut ada, &team, "viewer").await;
+    let mut bob = Browser::new(&served.server.base);
+    assert!(!bob.get(&link).await.shows(BOB));
+    for (form, password, status) in [("sign-in", "wrong", 401), ("sign-up", "short", 400)] {
+        let page = bob.post(&format!("{link}/{form}"), &[("email", BOB), ("password", password)]).await;
+        assert_eq!((page.status, page.html.matches(&format!("value=\"{BOB}\"")).count()), (status, 2), "{}", page.html);
+    }
+}
+
 async fn an_invitation_expires_and_is_accepted_by_one_of_two(served: Served) {
     for email in [BOB, CAROL] {
         served.installation.admin(&["account", "create", email, "--password", PASSWORD]);
@@ -223,4 +237,5 @@ async fn an_invitation_expires_and_is_accepted_by_one_of_two(served: Served) {
 on_both! {
     an_invited_colleague_orders_from_the_pool_of_the_team roles_limit_what_members_may_do
     a_team_is_handed_over_to_a_member_who_accepts an_invitation_expires_and_is_accepted_by_one_of_two
+    a_rejected_form_of_an_invitation_keeps_the_address
 }
