@@ -35,7 +35,7 @@ demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan 
 	@found=$$(scripts/find.sh ffmpeg); [ "$$found" -ef "$$(command -v ffmpeg)" ] || \
 		echo "The first ffmpeg on PATH lacks encoders. Before you call plinth yourself: export PLINTH_FFMPEG=$$found"
 
-serve: build ## run the service on this machine (ARGS="--listen 0.0.0.0:8080")
+serve: build ## run the service on this machine (ARGS="--listen 0.0.0.0:8080 --public-url http://HOST:8080")
 	scripts/tools.sh render $(PLINTH) serve $(ARGS)
 
 test: ## run all tests and list the failures (also installs PostgreSQL, and Python with numpy and Pillow)

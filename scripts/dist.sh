@@ -65,6 +65,13 @@ fi
 rm -rf dist "$parts"
 mkdir -p dist "$parts/licences"
 "${prefix}strip" -o "$parts/plinth" "$program"
+# The package for another architecture names the oldest C library in a fixed text, because dpkg-shlibdeps cannot compute it.
+glibc=$(scripts/glibc.sh "${prefix}objdump" "$parts/plinth")
+oldest=$(sed -n 's/^depends = "libc6 (>= \([0-9.]*\)).*/\1/p' crates/plinth/Cargo.toml)
+if [[ $(printf '%s\n' "$oldest" "$glibc" | sort -V | tail -n 1) != "$oldest" ]]; then
+    say "the program needs glibc $glibc, but packages are meant for $oldest: make them on Ubuntu 22.04 or Debian 12" >&2
+    if [[ -n $prefix ]]; then exit 1; fi
+fi
 "${emulator[@]}" "$parts/plinth" package-files "$parts"
 cp LICENSE-MIT LICENSE-APACHE "$parts/licences/"
 cp crates/plinth-studio/assets/vendor/hls.LICENSE "$parts/licences/hls.js-LICENSE"
@@ -81,5 +88,5 @@ scripts/wheels.sh "$parts/plinth" "$parts/licences" "$version" dist "$triple"
 scripts/linked.py sbom "$triple" >"dist/$name.cyclonedx.json"
 
 scripts/checksums.sh dist
-say "made from $program:"
+say "made from $program, which needs glibc $glibc:"
 ls -lh dist | awk 'NR > 1 { print "    " $5 "  " $9 }'

@@ -28,7 +28,7 @@ if [[ $arch != "$(uname -m)" ]]; then objdump=$arch-linux-gnu-objdump; fi
 # Prints the platform tag of a wheel with these files: the newest version of the C library that they need, and the architecture.
 tag() { # FILE ...
     local newest
-    newest=$("$objdump" -T "$@" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+    newest=$("$here/scripts/glibc.sh" "$objdump" "$@")
     echo "manylinux_${newest/./_}_$arch"
 }
 

@@ -329,6 +329,15 @@ class Promises(unittest.TestCase):
         self.assertEqual(job["metadata"]["annotations"]["helm.sh/hook"], "pre-install,pre-upgrade")
         self.assertEqual(job["spec"]["template"]["spec"]["containers"][0]["args"], ["migrate"])
 
+    def test_the_migration_is_placed_like_the_api(self):
+        values = {"nodeSelector": {"kubernetes.io/arch": "amd64"}, "tolerations": [{"operator": "Exists"}],
+                  "affinity": {"nodeAffinity": {}}}
+        flags = [flag for key, value in values.items() for flag in ("--set-json", f"api.{key}={json.dumps(value)}")]
+        placed = {name: pod for name, pod in pods(objects(*flags)) if name.endswith(("-api", "-migrate"))}
+        self.assertEqual(len(placed), 2)
+        for name, pod in placed.items():
+            self.assertEqual({key: pod.get(key) for key in values}, values, name)
+
     def test_an_ingress_streams_uploads(self):
         [ingress] = of_kind(objects(values=HERE / "values/public.yaml"), "Ingress")
         said = ingress["metadata"]["annotations"]

@@ -142,12 +142,24 @@ impl Config {
     /// Returns the URL under which clients reach the service. `listens` is the address at which it listens.
     pub(crate) fn public_url_at(&self, listens: SocketAddr) -> Result<Url> {
         self.public_url.clone().map_or_else(
-            || {
-                Url::parse(&format!("http://{listens}"))
-                    .context("the listening address is not a valid URL; set --public-url")
-            },
+            || Url::parse(&local_url(listens)).context("the listening address is not a valid URL; set --public-url"),
             Ok,
         )
+    }
+
+    /// Returns whether other machines can connect to the service, but links lead to this machine.
+    pub(crate) fn has_only_local_links(&self) -> bool {
+        self.public_url.is_none() && self.listen.ip().is_unspecified()
+    }
+}
+
+/// Returns the URL under which this machine reaches a service that listens at an address. No machine can connect to the
+/// addresses `0.0.0.0` and `[::]`, which stand for all addresses.
+fn local_url(listens: SocketAddr) -> String {
+    if listens.ip().is_unspecified() {
+        format!("http://localhost:{}", listens.port())
+    } else {
+        format!("http://{listens}")
     }
 }
 
@@ -271,6 +283,18 @@ mod tests {
 
     use super::super::table::{Group, args};
     use super::*;
+
+    #[test]
+    fn links_lead_to_a_host_to_which_clients_can_connect() {
+        for (listens, url) in [
+            ("0.0.0.0:8080", "http://localhost:8080"),
+            ("[::]:9000", "http://localhost:9000"),
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("[2001:db8::1]:80", "http://[2001:db8::1]:80"),
+        ] {
+            assert_eq!(local_url(listens.parse().unwrap()), url);
+        }
+    }
 
     #[test]
     fn a_huge_number_of_megabytes_means_no_limit() {

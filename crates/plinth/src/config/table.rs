@@ -132,7 +132,7 @@ rows! {
     /// Address and port of the HTTP server; port 0 chooses a free port
     LISTEN: Address, "listen", "ADDRESS", Default::Text("127.0.0.1:8080");
     /// URL under which clients reach the service; links in responses begin with it
-    PUBLIC_URL: Address, "public_url", "URL", Default::Otherwise("`http://<listen>`");
+    PUBLIC_URL: Address, "public_url", "URL", Default::Otherwise("`http://<listen>`, or `http://localhost:PORT` if `listen` is `0.0.0.0` or `[::]`");
     /// Maximum number of simultaneous connections, or fewer if the limit of open files is lower; further connections
     /// wait
     MAX_CONNECTIONS: Http, "max_connections", "N", Default::Number(8192);
