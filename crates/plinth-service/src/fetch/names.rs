@@ -72,7 +72,7 @@ mod tests {
         assert!(found(lookup, Duration::from_millis(1)).await.is_empty());
         let answered = vec![SocketAddr::from(([8, 8, 8, 8], 0))];
         let lookup = ready(Ok(answered.into_iter()));
-        assert_eq!(found(lookup, Duration::from_secs(60)).await, [IpAddr::from([8, 8, 8, 8])]);
+        assert_eq!(found(lookup, Duration::from_mins(1)).await, [IpAddr::from([8, 8, 8, 8])]);
     }
 
     #[test]

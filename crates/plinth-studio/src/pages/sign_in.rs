@@ -38,7 +38,7 @@ struct LinkPage {
 
 /// Form fields of a sign-in by password.
 #[derive(Deserialize)]
-pub(crate) struct Password {
+pub(crate) struct PasswordSignIn {
     email: String,
     password: String,
     /// The page that the browser gets after the sign-in.
@@ -97,7 +97,7 @@ pub(crate) async fn by_password(
     request: Request,
 ) -> Result<Response> {
     let browser = browser(request.headers()).to_owned();
-    let Password { email, password, to } = form(request, &studio).await?;
+    let PasswordSignIn { email, password, to } = form(request, &studio).await?;
     let to = Destination::parse(&to);
     match studio.service.sign_in_with_password(client, &email, password, &browser).await {
         Ok(secret) => welcome_to(&studio, secret, earlier, &to).await,

@@ -147,9 +147,11 @@ impl Config {
         )
     }
 
-    /// Returns whether other machines can connect to the service, but links lead to this machine.
-    pub(crate) fn has_only_local_links(&self) -> bool {
-        self.public_url.is_none() && self.listen.ip().is_unspecified()
+    /// Logs a warning if other machines can connect to the service, but links lead to this machine.
+    pub(crate) fn warn_of_local_links(&self) {
+        if self.public_url.is_none() && self.listen.ip().is_unspecified() {
+            tracing::warn!("links in responses lead to this machine; for clients on other machines, set --public-url");
+        }
     }
 }
 

@@ -64,9 +64,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     })?;
     let address = listener.local_addr()?;
     let public_url = config.public_url_at(address)?;
-    if config.has_only_local_links() {
-        tracing::warn!("links in responses lead to this machine; for clients on other machines, set --public-url");
-    }
+    config.warn_of_local_links();
     let _lock = server_lock::acquire(config)?;
     let metrics = Metrics::begin(config).await?;
     let draws_previews = with_worker && config.worker.takes.includes_previews();

@@ -270,7 +270,7 @@ async fn an_asset_that_is_deleted_meanwhile_is_treated_as_in_renders() {
         service.delete_texture(caller, &deleted).await.unwrap();
         std::fs::remove_file(objects.join(format!("textures/{deleted}"))).unwrap();
     };
-    ask_and_delete(&deployment, &model, &settings, delete).await.unwrap();
+    Box::pin(ask_and_delete(&deployment, &model, &settings, delete)).await.unwrap();
     let request: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
     assert_eq!(request["images"], json!({&kept: format!("image-{kept}")}));
 
@@ -285,7 +285,8 @@ async fn an_asset_that_is_deleted_meanwhile_is_treated_as_in_renders() {
         service.delete_overlay(caller, overlay.as_str()).await.unwrap();
         std::fs::remove_file(objects.join(format!("overlays/{overlay}"))).unwrap();
     };
-    let error = ask_and_delete(&deployment, &model, &json!({"bgImageId": overlay}), delete).await.unwrap_err();
+    let error =
+        Box::pin(ask_and_delete(&deployment, &model, &json!({"bgImageId": overlay}), delete)).await.unwrap_err();
     let message = format!("the overlay '{overlay}' was deleted or belongs to another workspace");
     assert_eq!((error.status, error.message), (422, message));
     worker.stop().await;
