@@ -101,7 +101,7 @@ impl Previous {
             std::fs::hard_link(target, path).or_else(|error| match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists => Err(error),
                 // Some file systems have no hard links, and some systems allow them only to the owner of the file.
-                _ => std::fs::copy(target, path).map(drop),
+                _ => std::fs::copy(target, path).map(drop).inspect_err(|_| drop(std::fs::remove_file(path))),
             })
         };
         let saved = match temporary_names().make_in(folder(target), save) {
@@ -127,6 +127,13 @@ static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// The entry of a file or folder in [`UNFINISHED`].
 pub(crate) struct Listed(PathBuf);
+
+/// Runs a function, which must be short. If a signal ends the process meanwhile, temporary files and folders are deleted
+/// after the function has returned. The function must not create or delete any.
+pub(crate) fn before_removal<R>(function: impl FnOnce() -> R) -> R {
+    let _unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    function()
+}
 
 impl Listed {
     pub(crate) fn new(path: &Path) -> Self {

@@ -57,10 +57,11 @@ fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
     Image { width, height, pixels, source_width: width, source_height: height }
 }
 
-/// Returns whether an image that is scaled to the height of the frame is narrower than the frame, by more than rounding.
+/// Returns whether an image that is scaled to the height of the frame is narrower than the frame. An image whose sides were
+/// rounded to pixels is not.
 fn is_narrower(image: &Image, width: u32, height: u32) -> bool {
-    let scaled_width = f64::from(image.source_width) * f64::from(height) / f64::from(image.source_height);
-    scaled_width < f64::from(width) - 1.0
+    let least = f64::from(image.source_height) * f64::from(width) / f64::from(height);
+    f64::from(image.source_width) + 1.0 <= least
 }
 
 /// Scales an image to the height of the frame, and crops it to the width of the frame. `align` chooses which part of the
@@ -278,7 +279,9 @@ mod tests {
         for (width, height) in [(90, 90), (160, 90), (300, 90), (853, 480)] {
             assert!(!is_narrower(&thirds(width, height), 90, 90), "{width}×{height}");
         }
-        assert!(!is_narrower(&thirds(853, 480), 1920, 1080), "the width of 16:9 is rounded");
+        for (width, height, to) in [(853, 480, (3840, 2160)), (213, 120, (1920, 1080)), (480, 854, (2160, 3840))] {
+            assert!(!is_narrower(&thirds(width, height), to.0, to.1), "{width}×{height}: a side is rounded");
+        }
     }
 
     #[test]

@@ -14,6 +14,11 @@ use crate::fetch::download;
 use crate::scratch::{Scratch, remove_tree};
 use crate::system::let_all_read;
 
+/// Names in the folder of a model and in the folder of a workspace.
+const MODEL: &str = "model.glb";
+const LIGHT: &str = "light";
+const USED: &str = "used";
+const HOME: &str = "home";
 /// Size limit of the baked light of one model, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
 
@@ -80,13 +85,13 @@ async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
 }
 
 fn cached_model_path(scratch: &Scratch, id: &ModelId) -> PathBuf {
-    scratch.models().join(id.to_string()).join("model.glb")
+    scratch.models().join(id.to_string()).join(MODEL)
 }
 
 /// Returns the cache folder for the baked light of a model. Only jobs of this model can write to the folder, so a
 /// hostile model cannot poison the cache of another model.
 pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
-    CacheFolder { folder: scratch.models().join(id.to_string()).join("light"), most_bytes: LIGHT_BYTES }
+    CacheFolder { folder: scratch.models().join(id.to_string()).join(LIGHT), most_bytes: LIGHT_BYTES }
 }
 
 /// Returns the home folder of a workspace's jobs. Drivers cache compiled shaders in this folder and execute them later.
@@ -95,8 +100,8 @@ pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf
     let own = scratch.homes().join(workspace.to_string());
     // The time of use is recorded outside of the folder that jobs can write to, because a job could replace the file by
     // a link. An error is ignored; its only effect is that the folder is evicted earlier.
-    drop(std::fs::create_dir_all(&own).and_then(|()| File::create(own.join("used"))));
-    own.join("home")
+    drop(std::fs::create_dir_all(&own).and_then(|()| File::create(own.join(USED))));
+    own.join(HOME)
 }
 
 /// Deletes the least recently used models and home folders until the rest does not exceed the size limit.
@@ -127,8 +132,8 @@ fn touch(file: &Path) {
     }
 }
 
-/// Deletes the least recently used entries of some folders. An entry is a folder whose name is the ID of a model or a workspace;
-/// anything else does not count and is never deleted. Stops when `is_enough` returns true; its argument is the size of the
+/// Deletes the least recently used entries of some folders. An entry is a folder whose name is the ID of a model or a workspace,
+/// and which contains only what workers put there; anything else does not count and is never deleted. Stops when `is_enough` returns true; its argument is the size of the
 /// remaining entries in bytes.
 /// Errors: those of `is_enough`, and a folder that cannot be read.
 fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io::Result<()> {
@@ -141,6 +146,9 @@ fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io
             continue;
         }
         let path = entry.path();
+        if !is_made_by_workers(&path) {
+            continue;
+        }
         // Skips a path that another worker has evicted in the meantime.
         let Ok((used, size)) = used_and_size(&path) else { continue };
         models.push((used, size, path));
@@ -157,6 +165,13 @@ fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io
         }
     }
     Ok(())
+}
+
+/// Returns whether everything in a folder has a name that workers give.
+fn is_made_by_workers(folder: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(folder) else { return false };
+    entries
+        .all(|entry| entry.is_ok_and(|entry| [MODEL, LIGHT, USED, HOME].iter().any(|name| entry.file_name() == *name)))
 }
 
 /// Returns the latest time of use of all files in a folder, and their total size. Folders that cannot be read count nothing.
@@ -261,9 +276,13 @@ mod tests {
         let (file, link) = (folder.path().join("model0000001"), folder.path().join("model0000002"));
         std::fs::write(&file, [0; 5]).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        let drawings = folder.path().join("architecture");
+        std::fs::create_dir(&drawings).unwrap();
+        std::fs::write(drawings.join("house.dwg"), [0; 5]).unwrap();
         clear(&[folder.path().to_owned()], |bytes| Ok(bytes <= 5)).unwrap();
         assert!(cached.exists());
         clear(&[folder.path().to_owned()], |_bytes| Ok(false)).unwrap();
         assert!(!cached.exists() && file.exists() && link.join("model.glb").exists());
+        assert!(drawings.join("house.dwg").exists(), "its name could be an ID");
     }
 }

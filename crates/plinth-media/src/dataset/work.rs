@@ -22,7 +22,7 @@ use super::layout::{COLMAP, MANIFEST};
 use super::points::{POINT_BYTES, Point};
 use super::view::EncodedView;
 use crate::MediaError;
-use crate::partial::{Listed, folder};
+use crate::partial::{Listed, before_removal, folder};
 
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".work";
@@ -191,7 +191,7 @@ impl WorkFolder {
             return Err(MediaError::FolderNotEmpty { folder: target.to_owned() });
         }
         made.sort_by_key(|name| *name == MANIFEST);
-        move_all(&made, &set, target).map_err(|error| self.fault(error))
+        before_removal(|| move_all(&made, &set, target)).map_err(|error| self.fault(error))
     }
 
     fn fault(&self, source: io::Error) -> MediaError {
