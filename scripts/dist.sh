@@ -62,16 +62,16 @@ if [[ -z $program ]]; then
     program=$target/${prefix:+$triple/}release/plinth
     ${CARGO:-cargo} build --locked --release -p plinth ${prefix:+--target "$triple"}
 fi
-rm -rf dist "$parts"
-mkdir -p dist "$parts/licences"
-"${prefix}strip" -o "$parts/plinth" "$program"
 # The package for another architecture names the oldest C library in a fixed text, because dpkg-shlibdeps cannot compute it.
-glibc=$(scripts/glibc.sh "${prefix}objdump" "$parts/plinth")
+glibc=$(scripts/glibc.sh "${prefix}objdump" "$program")
 oldest=$(sed -n 's/^depends = "libc6 (>= \([0-9.]*\)).*/\1/p' crates/plinth/Cargo.toml)
 if [[ $(printf '%s\n' "$oldest" "$glibc" | sort -V | tail -n 1) != "$oldest" ]]; then
     say "the program needs glibc $glibc, but packages are meant for $oldest: make them on Ubuntu 22.04 or Debian 12" >&2
     if [[ -n $prefix ]]; then exit 1; fi
 fi
+rm -rf dist "$parts"
+mkdir -p dist "$parts/licences"
+"${prefix}strip" -o "$parts/plinth" "$program"
 "${emulator[@]}" "$parts/plinth" package-files "$parts"
 cp LICENSE-MIT LICENSE-APACHE "$parts/licences/"
 cp crates/plinth-studio/assets/vendor/hls.LICENSE "$parts/licences/hls.js-LICENSE"

@@ -317,6 +317,13 @@ class Promises(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(said in done.stdout, is_said, flags)
 
+    def test_the_notes_say_how_links_open_without_an_ingress(self):
+        said = "install with --set publicUrl=http://localhost:8080"
+        for flags, is_said in [([], True), (["--set", "ingress.enabled=true"], False)]:
+            done = helm("install", RELEASE, str(CHART), "--dry-run=client", *flags)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(said in done.stdout, is_said, flags)
+
     def test_what_a_pool_takes_is_what_its_workers_are_told(self):
         for worker in workers(objects(values=HERE / "values/gpu.yaml")):
             args = worker["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -337,6 +344,17 @@ class Promises(unittest.TestCase):
         self.assertEqual(len(placed), 2)
         for name, pod in placed.items():
             self.assertEqual({key: pod.get(key) for key in values}, values, name)
+
+    def test_the_migration_may_be_placed_and_annotated_unlike_the_api(self):
+        def job(*flags):
+            [found] = of_kind(objects("--set-json", 'api={"podAnnotations": {"a": "api"}, "nodeSelector": {"b": "api"}}', *flags), "Job")
+            template = found["spec"]["template"]
+            return template["metadata"].get("annotations"), template["spec"].get("nodeSelector")
+
+        self.assertEqual(job(), ({"a": "api"}, {"b": "api"}))
+        own = job("--set-json", 'migration={"podAnnotations": {"sidecar.istio.io/inject": "false"}}')
+        self.assertEqual(own, ({"sidecar.istio.io/inject": "false"}, {"b": "api"}))
+        self.assertEqual(job("--set", "migration.nodeSelector.c=job"), ({"a": "api"}, {"c": "job"}))
 
     def test_an_ingress_streams_uploads(self):
         [ingress] = of_kind(objects(values=HERE / "values/public.yaml"), "Ingress")

@@ -26,10 +26,13 @@ impl Destination {
         Self::parse(uri.path_and_query().map_or(HOME, PathAndQuery::as_str))
     }
 
-    /// Returns the page with this path and query string. Returns the library if the text is too long, or if a browser could take it
-    /// for the address of another site.
+    /// Returns the page with this path and query string, or for a file the page that has links to it. Returns the library if the text
+    /// is too long, or if a browser could take it for the address of another site.
     pub(crate) fn parse(text: &str) -> Self {
-        if is_own_path(text) { Self(text.to_owned()) } else { Self::home() }
+        if !is_own_path(text) {
+            return Self::home();
+        }
+        Self(page_of_file(text).unwrap_or_else(|| text.to_owned()))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -61,9 +64,43 @@ fn is_own_path(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
+/// Returns the page that has links to a file; `None` if the path is that of a page. A sign-in must not lead to a file: the browser
+/// would save it and keep showing the sign-in page, and the content security policy forbids a form to lead to a store elsewhere.
+fn page_of_file(text: &str) -> Option<String> {
+    let path = text.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match *parts.as_slice() {
+        ["renders", "events"] => Some("/renders".to_owned()),
+        ["renders", id, "files" | "bundle" | "hls" | "dataset" | "events", ..] => Some(format!("/renders/{id}")),
+        ["models", id, "file"] => Some(format!("/models/{id}")),
+        ["credits", "statement.csv"] => Some("/credits".to_owned()),
+        [list @ ("environments" | "images"), .., "picture"] => Some(format!("/{list}")),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_leads_to_its_page() {
+        for (file, page) in [
+            ("/renders/k3Jd92LmQx7a/files/web", "/renders/k3Jd92LmQx7a"),
+            ("/renders/k3Jd92LmQx7a/bundle?a=1", "/renders/k3Jd92LmQx7a"),
+            ("/renders/k3Jd92LmQx7a/hls/a/b.m4s", "/renders/k3Jd92LmQx7a"),
+            ("/renders/events?ids=a", "/renders"),
+            ("/models/k3Jd92LmQx7a/file", "/models/k3Jd92LmQx7a"),
+            ("/credits/statement.csv", "/credits"),
+            ("/images/overlays/k3Jd92LmQx7a/picture", "/images"),
+            ("/environments/k3Jd92LmQx7a/picture", "/environments"),
+        ] {
+            assert_eq!(Destination::parse(file).as_str(), page);
+        }
+        for page in ["/renders/k3Jd92LmQx7a", "/models/k3Jd92LmQx7a/compose?look=a", "/credits?bought=a", "/images"] {
+            assert_eq!(Destination::parse(page).as_str(), page);
+        }
+    }
 
     #[test]
     fn only_paths_of_this_site_are_destinations() {

@@ -121,7 +121,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         // The limit is disabled, because each file of an upload has its own size limit.
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
-        .route("/models/bulk", post(bulk::change))
+        .route("/models/bulk", post(bulk::change).layer(DefaultBodyLimit::max(limits::MODEL_FORM_BYTES)))
         .route("/models/check-hash", post(upload::check_hash))
         .route(
             "/models/{id}",

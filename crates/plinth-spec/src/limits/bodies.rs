@@ -31,7 +31,8 @@ pub const PAGE_FORM_FIELDS: usize = 2000;
 /// Maximum size of a form of the web UI with render settings, in bytes. It is large enough for materials, decals, keyframes and
 /// mesh names at their limits.
 pub const PAGE_FORM_BYTES: usize = 2 << 20;
-/// Maximum size of the form of the web UI that edits a model, in bytes. The form contains title, SKU and tags twice: as the user
-/// edited them, and as the page showed them at first. A character takes up to 4 bytes in UTF-8, and each of these bytes 3 in the
-/// encoding of forms. A tag is followed by a comma and a space. 1 KiB is left for the names of the fields and the CSRF token.
+/// Maximum size of the forms of the web UI that edit one model or the chosen models of the library, in bytes. The form of one
+/// model contains title, SKU and tags twice: as the user edited them, and as the page showed them at first. A character takes up
+/// to 4 bytes in UTF-8, and each of these bytes 3 in the encoding of forms. A tag is followed by a comma and a space. 1 KiB is
+/// left for the names of the fields and the CSRF token.
 pub const MODEL_FORM_BYTES: usize = 2 * (2 * TITLE_CHARS + TAGS * (TAG_CHARS + 2)) * 4 * 3 + (1 << 10);

@@ -4,13 +4,15 @@ import { readJson } from "./dom.js";
 
 /**
  * Writes the CSRF token of the current session into all forms of the page. The forms keep the workspace of the page.
- * @returns {Promise<string | null>} the new value of the field `form_token`; null if the token is the same, or if
- *   nobody is signed in
+ * Rejects if nobody is signed in.
+ * @returns {Promise<string | null>} the new value of the field `form_token`; null if the token is the same
  */
 async function renewToken() {
   const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=form_token]"));
   // The page itself may be the response to a form, which cannot be loaded again.
-  const text = await (await fetch(document.body.dataset.tokenPage)).text();
+  const answer = await fetch(document.body.dataset.tokenPage, { headers: { Accept: "application/json" } });
+  if (answer.status === 401) return readJson(answer);
+  const text = await answer.text();
   const secret = /name="form_token" value="(\w+)\./.exec(text)?.[1];
   const [earlier, workspace] = inputs[0]?.value.split(".") ?? [];
   if (!secret || secret === earlier) return null;

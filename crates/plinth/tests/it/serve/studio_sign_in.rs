@@ -120,6 +120,8 @@ async fn a_sign_in_leads_to_the_requested_page(served: Served) {
     let field = "name=\"to\" value=\"/renders/k3Jd92LmQx7a?a=1&#38;b=%2F\"";
     let page = browser.get(&sign_in).await;
     assert!(page.status == 200 && page.shows(field), "{}", page.html);
+    let file = browser.get("/renders/k3Jd92LmQx7a/files/video").await;
+    assert_eq!(file.header("location"), "/sign-in?to=%2Frenders%2Fk3Jd92LmQx7a", "a file leads to its page");
     // The filters of the library are kept, too.
     let page = browser.get("/?search=oak&status=any").await;
     assert!(page.shows("name=\"to\" value=\"/?search=oak&#38;status=any\""), "{}", page.html);
