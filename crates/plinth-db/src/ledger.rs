@@ -57,9 +57,12 @@ row!(columns, entry -> LedgerEntry {
 /// Writes the entry and adds its credits to the account's balance, so that a balance is always the sum of its entries.
 pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     let e = entry;
-    let find_duplicate = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
-    if tx.fetch_optional(find_duplicate, params![e.render_id.as_ref(), e.kind.as_str()]).await?.is_some() {
-        return Ok(Posted::Duplicate);
+    // Without a render, SQLite would search the whole table.
+    if let Some(render) = &e.render_id {
+        let find_duplicate = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
+        if tx.fetch_optional(find_duplicate, params![render, e.kind.as_str()]).await?.is_some() {
+            return Ok(Posted::Duplicate);
+        }
     }
     if !accounts::move_credits(tx, &e.account_id, e.pool, e.credits).await? {
         return Ok(Posted::InsufficientCredits);

@@ -274,16 +274,40 @@ pub async fn begin_slot(tx: &mut Tx, id: &RenderId, account: &AccountId, now: i6
     charge(tx, account, from - now, now).await
 }
 
-/// Charges the time of a worker slot up to `now` to the account that pays for the render. Does nothing if the lease is
+/// The time of a worker slot that [`charge_slot`] has not charged yet.
+#[derive(Debug)]
+#[must_use]
+pub struct SlotTime {
+    account: AccountId,
+    used_ms: i64,
+}
+
+/// Measures the time of a worker slot up to `now`, for the account that pays for the render. Returns `None` if the lease is
 /// lost, or if the slot's time is measured on another render that shares the frames. `is_last` ends the measurement,
-/// because the slot becomes free.
-pub async fn count_slot(tx: &mut Tx, id: &RenderId, token: &str, now: i64, is_last: bool) -> Result<()> {
+/// because the slot becomes free. The transaction must then change the render, and call [`charge_slot`] at last.
+pub async fn measure_slot(
+    tx: &mut Tx,
+    id: &RenderId,
+    token: &str,
+    now: i64,
+    is_last: bool,
+) -> Result<Option<SlotTime>> {
     let sql = "SELECT payer_id, slot_since FROM renders WHERE id = $1 AND lease_token = $2 AND slot_since IS NOT NULL";
-    let Some(row) = tx.fetch_optional(sql, params![id, token]).await? else { return Ok(()) };
+    let Some(row) = tx.fetch_optional(sql, params![id, token]).await? else { return Ok(None) };
     let (account, since) = (row.parsed("payer_id", AccountId::parse)?, row.int("slot_since")?);
     let until = if is_last { None } else { Some(since.max(now)) };
     tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, until]).await?;
-    charge(tx, &account, now - since, now).await
+    Ok(Some(SlotTime { account, used_ms: now - since }))
+}
+
+/// Charges the measured time of a worker slot. This locks the account's rows in the queues, for which a transaction that queues
+/// renders waits while it has locked the counters of a workspace. Therefore a transaction that changes such a counter or queues
+/// renders must call this function afterwards, so that two of them never deadlock.
+pub async fn charge_slot(tx: &mut Tx, time: Option<SlotTime>, now: i64) -> Result<()> {
+    match time {
+        Some(SlotTime { account, used_ms }) => charge(tx, &account, used_ms, now).await,
+        None => Ok(()),
+    }
 }
 
 /// Charges the time in which a worker drew a preview to the account that pays for renders of the workspace.

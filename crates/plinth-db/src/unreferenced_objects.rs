@@ -32,9 +32,9 @@ pub async fn claim_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Resu
 }
 
 /// Removes a claimed prefix from the schedule, after its objects were deleted. Keeps the prefix if it was scheduled
-/// again after the claim.
-pub async fn delete_claimed(tx: &mut Tx, prefix: &str, again_at: i64) -> Result<()> {
-    tx.execute("DELETE FROM garbage WHERE prefix = $1 AND due_at <= $2", params![prefix, again_at]).await.map(drop)
+/// again after the claim. Returns the number of removed prefixes.
+pub async fn delete_claimed(tx: &mut Tx, prefix: &str, again_at: i64) -> Result<u64> {
+    tx.execute("DELETE FROM garbage WHERE prefix = $1 AND due_at <= $2", params![prefix, again_at]).await
 }
 
 /// Removes a prefix from the schedule. Called when a row references its objects again.

@@ -34,21 +34,23 @@ impl Support {
     }
 
     /// Returns a clause for each part of the sandbox that the kernel does not support. If jobs run as a user of their
-    /// own (`has_own_user`), clauses about older versions of Landlock are omitted, because file permissions prevent
-    /// most of what these versions allow.
+    /// own (`has_own_user`), the clause about truncation is omitted, because file permissions protect the server's
+    /// files. The clause about signals remains, because all jobs run as the same user.
     pub fn lacks(&self, has_own_user: bool) -> Vec<String> {
         let mut lacks = Vec::new();
         match self.landlock_abi {
             None => lacks.push("the kernel has no Landlock, so a job may open the files of its user".to_owned()),
-            Some(_) if has_own_user => {}
             Some(abi) => {
-                if abi < TRUNCATE_ABI {
+                if abi < TRUNCATE_ABI && !has_own_user {
                     lacks
                         .push(format!("Landlock ABI {abi} lets a job truncate files of its user (Linux 6.2 does not)"));
                 }
-                if abi < SIGNAL_ABI {
+                if abi < SIGNAL_ABI && has_own_user {
+                    lacks.push(format!("Landlock ABI {abi} lets a job signal other jobs (Linux 6.12 does not)"));
+                } else if abi < SIGNAL_ABI {
                     lacks.push(format!(
-                        "Landlock ABI {abi} lets a job signal processes of its user (Linux 6.12 does not, nor does --job-user)"
+                        "Landlock ABI {abi} lets a job signal processes of its user (Linux 6.12 does not; --job-user \
+                         protects the server, but not other jobs)"
                     ));
                 }
             }
@@ -79,11 +81,14 @@ mod tests {
     #[test]
     fn missing_parts_are_listed_and_a_job_user_makes_up_for_some() {
         let old = Support { landlock_abi: Some(1), seccomp: true };
-        assert_eq!((old.lacks(false).len(), old.lacks(true).len()), (2, 0));
+        assert_eq!((old.lacks(false).len(), old.lacks(true).len()), (2, 1));
         let ubuntu = Support { landlock_abi: Some(4), seccomp: true };
         let [signals] = ubuntu.lacks(false).try_into().unwrap();
         assert!(signals.contains("ABI 4") && signals.contains("--job-user"), "{signals}");
-        assert!(Support { landlock_abi: Some(6), seccomp: true }.lacks(false).is_empty());
+        let [of_job_user] = ubuntu.lacks(true).try_into().unwrap();
+        assert!(of_job_user.contains("ABI 4") && of_job_user.contains("signal other jobs"), "{of_job_user}");
+        let new = Support { landlock_abi: Some(6), seccomp: true };
+        assert!(new.lacks(false).is_empty() && new.lacks(true).is_empty());
         let none = Support { landlock_abi: None, seccomp: false };
         assert_eq!((none.lacks(false).len(), none.lacks(true).len()), (2, 2));
     }

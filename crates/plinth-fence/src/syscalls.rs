@@ -11,11 +11,19 @@ use seccompiler::{
 
 use crate::error::FenceError;
 
-/// The system call fchmodat2, which libc does not define on every architecture. The number of this system call is the
-/// same on all architectures (Linux, scripts/syscall.tbl).
+// System calls that libc does not define on every architecture. Their numbers are the same on all architectures (Linux,
+// scripts/syscall.tbl).
+
+/// The system call fchmodat2 (Linux 6.6).
 const FCHMODAT2: c_long = 452;
 #[cfg(target_arch = "x86_64")]
 const _: () = assert!(FCHMODAT2 == libc::SYS_fchmodat2);
+/// The system call setxattrat (Linux 6.13).
+const SETXATTRAT: c_long = 463;
+/// The system call removexattrat (Linux 6.13).
+const REMOVEXATTRAT: c_long = 466;
+/// The system call `file_setattr` (Linux 6.17).
+const FILE_SETATTR: c_long = 469;
 
 /// System calls that fail with EPERM.
 #[rustfmt::skip]
@@ -37,9 +45,13 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot,
     libc::SYS_move_mount, libc::SYS_open_tree, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
     libc::SYS_fspick, libc::SYS_mount_setattr,
-    // Changing permissions and owners by path, which Landlock does not restrict.
+    // Changing permissions, owners and attributes by path, which Landlock does not restrict. An access control list,
+    // which also contains permissions, is an extended attribute.
     libc::SYS_fchmodat, FCHMODAT2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
-    libc::SYS_removexattr, libc::SYS_lremovexattr,
+    SETXATTRAT, libc::SYS_removexattr, libc::SYS_lremovexattr, REMOVEXATTRAT, FILE_SETATTR,
+    // Watching files and folders, which Landlock does not restrict. The events of a folder contain the names of its
+    // files.
+    libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_fanotify_init, libc::SYS_fanotify_mark,
     // Creating symbolic links and special files. Landlock denies this, too. A symbolic link would be dangerous, because
     // the worker would follow it when it reads the job's files.
     libc::SYS_symlinkat, libc::SYS_mknodat,
@@ -47,7 +59,7 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_open_by_handle_at,
     // Complex parts of the kernel with a history of vulnerabilities.
     libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_userfaultfd, libc::SYS_keyctl, libc::SYS_add_key,
-    libc::SYS_request_key, libc::SYS_fanotify_init, libc::SYS_lookup_dcookie, libc::SYS_personality,
+    libc::SYS_request_key, libc::SYS_lookup_dcookie, libc::SYS_personality,
     // System administration.
     libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_reboot,
     libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_acct, libc::SYS_quotactl, libc::SYS_sethostname,
@@ -60,8 +72,8 @@ const FORBIDDEN: &[c_long] = &[
 #[rustfmt::skip]
 const FORBIDDEN_HERE: &[c_long] = &[
     libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat,
-    libc::SYS_symlink, libc::SYS_mknod, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat,
-    libc::SYS_sysfs, libc::SYS__sysctl,
+    libc::SYS_symlink, libc::SYS_mknod, libc::SYS_inotify_init, libc::SYS_iopl, libc::SYS_ioperm,
+    libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat, libc::SYS_sysfs, libc::SYS__sysctl,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const FORBIDDEN_HERE: &[c_long] = &[];

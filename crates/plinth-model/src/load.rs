@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::model::{
     Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, Topology, Transform, Trs,
 };
-use crate::source::{NAME_CHARS, Source, shortened};
+use crate::source::{NAME_CHARS, Source, given_name, shortened};
 use crate::texture_slot::TextureSlot;
 use crate::warnings::Warnings;
 
@@ -53,6 +53,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     decompose_animated_matrices(source, &mut nodes, &animations);
     fill_in_defaults(source, &mut nodes)?;
     let textures = material::textures(source)?;
+    drop_direction_maps_without_image(source, &mut materials, &textures);
     let used_materials = used_materials(&meshes, materials.len());
     let is_used = used_images(source.root.images.len(), &materials, &used_materials, &textures);
     image::check_encoded(source)?;
@@ -150,7 +151,7 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
         if node.name.is_empty()
             && let Some(mesh) = node.mesh
         {
-            let name = source.root.meshes[mesh].name.as_deref();
+            let name = given_name(source.root.meshes[mesh].name.as_deref());
             source.budget.take::<u8>(name.map_or(0, str::len))?;
             node.name = name.map_or_else(|| format!("mesh_{mesh}"), str::to_owned);
         }
@@ -196,6 +197,21 @@ fn used_images(count: usize, materials: &[Material], used: &[bool], textures: &[
         }
     }
     is_used
+}
+
+/// Removes maps of directions whose textures have no image. A white texel would have no effect in any other map, but would be a
+/// direction here.
+fn drop_direction_maps_without_image(source: &Source<'_>, materials: &mut [Material], textures: &[Option<Texture>]) {
+    for material in materials {
+        for slot in [TextureSlot::Normal, TextureSlot::ClearcoatNormal, TextureSlot::Anisotropy] {
+            let Some(map) = slot.of_mut(material) else { continue };
+            if map.is_some_and(|reference| matches!(textures.get(reference.texture), Some(None))) {
+                *map = None;
+                let name = shortened(&material.name);
+                source.warn(&format!("{name}: the {} texture has no image, so it has no effect", slot.name()));
+            }
+        }
+    }
 }
 
 /// Returns all textures. A texture without an image gets an image of one white texel.

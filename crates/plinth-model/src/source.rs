@@ -171,6 +171,11 @@ pub fn cut_name(name: &str) -> &str {
     end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
+/// Returns the name in a file unless it is empty, because an empty name selects nothing.
+pub(crate) fn given_name(name: Option<&str>) -> Option<&str> {
+    name.filter(|name| !name.is_empty())
+}
+
 /// Truncates a text from the file to 80 characters, so that a message can quote it.
 pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }

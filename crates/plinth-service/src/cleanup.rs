@@ -81,7 +81,10 @@ impl Service {
         }
         for prefix in due {
             match self.remove_prefix(&prefix, now + RETRY_MS).await {
-                Ok(objects) => swept.objects += objects,
+                Ok((objects, rows)) => {
+                    swept.objects += objects;
+                    swept.rows += rows;
+                }
                 Err(error) => {
                     tracing::warn!(prefix, error = %error, cause = ?error.cause, "objects could not be deleted; the next cleanup tries again");
                 }
@@ -104,15 +107,14 @@ impl Service {
     }
 
     /// Deletes all objects under a prefix, then removes the prefix from the schedule. After a crash between these two
-    /// steps, the next cleanup repeats both steps without harm.
-    async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<u64> {
+    /// steps, the next cleanup repeats both steps without harm. Returns the numbers of deleted objects and rows.
+    async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<(u64, u64)> {
         let removed = self.store.delete_prefix(prefix).await?;
         let prefix = prefix.to_owned();
         let forgotten = self.db.write(move |tx| {
             Box::pin(async move { unreferenced_objects::delete_claimed(tx, &prefix, retry_at).await })
         });
-        forgotten.await?;
-        Ok(removed)
+        Ok((removed, forgotten.await?))
     }
 
     /// Deletes the partly received files of servers that were killed. Returns the number of deleted files.

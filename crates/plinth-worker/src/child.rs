@@ -201,7 +201,7 @@ impl ReusableChild {
         }
     }
 
-    /// Measures the resident memory of the process and of its children.
+    /// Measures the memory of the process and of its children.
     pub(crate) fn memory_bytes(&self) -> u64 {
         session::usage(self.running.child.id()).memory_bytes
     }

@@ -13,6 +13,10 @@ use crate::scratch::remove_tree;
 use crate::session;
 use crate::system::{FileId, id_and_bytes};
 
+/// Disk space that each name of a file uses at least, in bytes. It is the block size of common file systems. Otherwise a job could
+/// fill the disk's table of files with empty ones, which also take the worker a long time and much memory to measure.
+const NAME_BYTES: u64 = 4096;
+
 /// Disk space that each running job uses, in bytes, by the folder of the job. All clones share the same map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disks(Arc<Mutex<HashMap<PathBuf, u64>>>);
@@ -26,7 +30,7 @@ impl Disks {
 /// The disk space that one job may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiskLimits {
-    /// Maximum size of all files of the job, in bytes.
+    /// Maximum size of all files of the job, in bytes. Each name of a file counts as at least [`NAME_BYTES`].
     pub(crate) most_bytes: u64,
     /// Free space in bytes below which the job that uses the most disk space is ended.
     pub(crate) reserve_bytes: u64,
@@ -92,23 +96,29 @@ impl JobDisk {
     }
 
     fn find_use(&self, session: u32) -> DiskUse {
-        let mut seen = BTreeSet::new();
-        let Some(named) = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum::<Option<u64>>()
-        else {
+        let mut sum = Sum { seen: BTreeSet::new(), bytes: 0, most_bytes: self.limits.most_bytes };
+        let exceeded = self.add_files(session, &mut sum).err();
+        if exceeded == Some(DiskUse::Hidden) {
             return DiskUse::Hidden;
-        };
-        let bytes = named + session::deleted_files(session).map(|file| file_bytes(&file, &mut seen)).sum::<u64>();
+        }
         let mut disks = self.disks.lock();
-        disks.insert(self.folder.clone(), bytes);
-        let is_largest = disks.values().all(|other| *other <= bytes);
+        disks.insert(self.folder.clone(), sum.bytes);
+        let is_largest = disks.values().all(|other| *other <= sum.bytes);
         drop(disks);
-        if bytes > self.limits.most_bytes {
-            DiskUse::TooMuch
+        if let Some(exceeded) = exceeded {
+            exceeded
         } else if is_largest && free_bytes(&self.folder).is_ok_and(|free| free < self.limits.reserve_bytes) {
             DiskUse::LargestOnFullDisk
         } else {
             DiskUse::Allowed
         }
+    }
+
+    /// Adds all files of the job to `sum`.
+    /// Errors: as [`add_folder`].
+    fn add_files(&self, session: u32, sum: &mut Sum) -> Result<(), DiskUse> {
+        self.writable.iter().try_for_each(|folder| add_folder(folder, sum))?;
+        session::deleted_files(session).try_for_each(|file| sum.add_deleted(&file))
     }
 }
 
@@ -118,15 +128,47 @@ impl Drop for JobDisk {
     }
 }
 
-/// Returns the disk space of all files in a folder, or `None` if a folder cannot be read because of its permissions or the
-/// length of its path. Skips files that do not exist any more, because the job may delete files at any time. Skips files that
-/// are in `seen`, so that a file with several names counts once.
-fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> Option<u64> {
-    let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
+/// The disk space of the files that were found so far.
+#[derive(Debug)]
+struct Sum {
+    /// Files that were found, so that the content of a file with several names counts once.
+    seen: BTreeSet<FileId>,
+    bytes: u64,
+    most_bytes: u64,
+}
+
+impl Sum {
+    /// Adds a file that was found by one of its names.
+    /// Errors: [`DiskUse::TooMuch`] if the sum exceeds the limit.
+    fn add_named(&mut self, about: &Metadata) -> Result<(), DiskUse> {
+        let (id, bytes) = id_and_bytes(about);
+        let is_new = self.seen.insert(id);
+        self.add(if is_new { bytes.max(NAME_BYTES) } else { NAME_BYTES })
+    }
+
+    /// Adds a deleted file, which may be open several times.
+    /// Errors: as [`Self::add_named`].
+    fn add_deleted(&mut self, about: &Metadata) -> Result<(), DiskUse> {
+        let (id, bytes) = id_and_bytes(about);
+        let is_new = self.seen.insert(id);
+        self.add(if is_new { bytes } else { 0 })
+    }
+
+    fn add(&mut self, bytes: u64) -> Result<(), DiskUse> {
+        self.bytes += bytes;
+        if self.bytes > self.most_bytes { Err(DiskUse::TooMuch) } else { Ok(()) }
+    }
+}
+
+/// Adds all files in a folder to `sum`. Skips files that do not exist any more, because the job may delete files at any time.
+/// Errors: [`DiskUse::TooMuch`] as soon as the sum exceeds the limit, so that the time does not depend on how many files a job
+/// has made; [`DiskUse::Hidden`] if a folder cannot be read because of its permissions or the length of its path.
+fn add_folder(folder: &Path, sum: &mut Sum) -> Result<(), DiskUse> {
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) if is_hidden_by(&error) => return None,
+            Err(error) if is_hidden_by(&error) => return Err(DiskUse::Hidden),
             Err(_gone) => continue,
         };
         for entry in entries.flatten() {
@@ -135,24 +177,19 @@ fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> Option<u64> {
                     if about.is_dir() {
                         folders.push(entry.path());
                     }
-                    bytes += file_bytes(&about, seen);
+                    sum.add_named(&about)?;
                 }
-                Err(error) if is_hidden_by(&error) => return None,
+                Err(error) if is_hidden_by(&error) => return Err(DiskUse::Hidden),
                 Err(_gone) => {}
             }
         }
     }
-    Some(bytes)
+    Ok(())
 }
 
 /// Returns whether the error of a read means that the file exists, but that the worker cannot reach it.
 fn is_hidden_by(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidFilename)
-}
-
-fn file_bytes(about: &Metadata, seen: &mut BTreeSet<FileId>) -> u64 {
-    let (id, bytes) = id_and_bytes(about);
-    if seen.insert(id) { bytes } else { 0 }
 }
 
 #[cfg(test)]
@@ -184,6 +221,33 @@ mod tests {
         assert_eq!(job.measure(std::process::id()), DiskUse::Allowed);
         write(out.join("2"), vec![1; 200_000]).unwrap();
         assert_eq!(job.measure(std::process::id()), DiskUse::TooMuch);
+    }
+
+    #[test]
+    fn a_job_that_makes_many_empty_files_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = DiskLimits { most_bytes: 300_000, reserve_bytes: 0 };
+        let job = job(&Disks::default(), folder.path(), "a", limits);
+        let out = job.writable[0].clone();
+        let make = |names: std::ops::Range<u32>| names.for_each(|name| write(out.join(name.to_string()), b"").unwrap());
+        make(0..70);
+        assert_eq!(job.measure(0), DiskUse::Allowed);
+        make(70..100);
+        assert_eq!(job.measure(0), DiskUse::TooMuch);
+        (1..100).for_each(|name| std::fs::remove_file(out.join(name.to_string())).unwrap());
+        assert_eq!(job.measure(0), DiskUse::Allowed);
+        (1..100).for_each(|name| hard_link(out.join("0"), out.join(name.to_string())).unwrap());
+        assert_eq!(job.measure(0), DiskUse::TooMuch, "each name of a file uses space in its folder");
+    }
+
+    #[test]
+    fn the_measurement_ends_at_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (disks, limits) = (Disks::default(), DiskLimits { most_bytes: 10_000, reserve_bytes: 0 });
+        let job = job(&disks, folder.path(), "a", limits);
+        (0..100).for_each(|name| write(job.writable[0].join(name.to_string()), b"").unwrap());
+        assert_eq!(job.measure(0), DiskUse::TooMuch);
+        assert_eq!(disks.lock().get(&job.folder), Some(&(3 * NAME_BYTES)), "only three files were counted");
     }
 
     /// Creates folders in `parent`, the inner ones with a path that is longer than the system accepts. Even a user who may read any

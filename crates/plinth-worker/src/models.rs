@@ -174,15 +174,37 @@ fn is_made_by_workers(folder: &Path) -> bool {
         .all(|entry| entry.is_ok_and(|entry| [MODEL, LIGHT, USED, HOME].iter().any(|name| entry.file_name() == *name)))
 }
 
-/// Returns the latest time of use of all files in a folder, and their total size. Folders that cannot be read count nothing.
+/// Returns the latest time of use of all files in a folder, and their total size. An empty folder counts as a file. Folders that
+/// cannot be read count nothing. Keeps the folders in a list, because a job may nest them so deep that a recursive function would
+/// overflow the stack.
+/// Errors: `path` does not exist.
 fn used_and_size(path: &Path) -> io::Result<(SystemTime, u64)> {
     let about = std::fs::symlink_metadata(path)?;
     let own = (about.modified()?, about.len());
-    if !about.is_dir() {
-        return Ok(own);
+    let (mut latest, mut bytes): (Option<SystemTime>, u64) = (None, 0);
+    let mut count = |(used, size): (SystemTime, u64)| {
+        latest = latest.max(Some(used));
+        bytes += size;
+    };
+    let mut folders = vec![(path.to_owned(), own)];
+    while let Some((folder, own)) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        let mut is_empty = true;
+        for entry in entries.flatten() {
+            let Ok(about) = entry.metadata() else { continue };
+            let Ok(used) = about.modified() else { continue };
+            is_empty = false;
+            if about.is_dir() {
+                folders.push((entry.path(), (used, about.len())));
+            } else {
+                count((used, about.len()));
+            }
+        }
+        if is_empty {
+            count(own);
+        }
     }
-    let inside = std::fs::read_dir(path)?.flatten().filter_map(|entry| used_and_size(&entry.path()).ok());
-    Ok(inside.reduce(|a, b| (a.0.max(b.0), a.1 + b.1)).unwrap_or(own))
+    Ok(latest.map_or(own, |used| (used, bytes)))
 }
 
 #[cfg(test)]
@@ -263,6 +285,33 @@ mod tests {
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
         assert_eq!(left, ["newest000000", "oldest000000"]);
+    }
+
+    #[test]
+    fn a_deep_tree_is_measured_with_a_small_stack() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        let mut inner = tree.clone();
+        std::fs::create_dir(&inner).unwrap();
+        for _ in 0..1500 {
+            inner.push("d");
+            std::fs::create_dir(&inner).unwrap();
+        }
+        let used = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        std::fs::write(inner.join("a"), [0; 7]).unwrap();
+        File::options().write(true).open(inner.join("a")).unwrap().set_modified(used).unwrap();
+        let measuring = std::thread::Builder::new().stack_size(256 << 10);
+        let found = measuring
+            .spawn({
+                let tree = tree.clone();
+                move || used_and_size(&tree)
+            })
+            .unwrap()
+            .join()
+            .unwrap()
+            .unwrap();
+        assert_eq!(found, (used, 7), "folders that contain something do not count themselves");
+        remove_tree(&tree).unwrap();
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Finds and kills the processes of a job. A job runs in its own POSIX session. Its encoders belong to this session,
 //! too, even if they have process groups of their own.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use crate::system::{self, processes_of_session};
+use crate::system::{self, FileId, Process, id_and_bytes, processes_of_session};
 
 /// Maximum number of rounds that kill all processes of a session. One round is not enough if a process forks during the
 /// round.
@@ -16,14 +17,24 @@ const ROUND_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Usage {
     /// Number of running processes.
     pub(crate) processes: usize,
-    /// Resident memory of all these processes.
+    /// Resident memory of all these processes, and their open files in memory.
     pub(crate) memory_bytes: u64,
 }
 
 /// Measures all processes of a session.
 pub(crate) fn usage(session: u32) -> Usage {
     let processes = processes_of_session(session);
-    Usage { processes: processes.len(), memory_bytes: processes.iter().map(|process| process.memory_bytes()).sum() }
+    let resident_bytes: u64 = processes.iter().map(|process| process.memory_bytes()).sum();
+    Usage { processes: processes.len(), memory_bytes: resident_bytes + unmapped_bytes(&processes) }
+}
+
+/// Returns how much larger the open files in memory of some processes are than the shared memory that the processes map. What is
+/// mapped is resident memory already; drivers map such files.
+fn unmapped_bytes(processes: &[Process]) -> u64 {
+    let files = processes.iter().copied().flat_map(system::memory_files);
+    let files: BTreeMap<FileId, u64> = files.map(|file| id_and_bytes(&file)).collect();
+    let mapped_bytes: u64 = processes.iter().map(|process| process.shared_bytes()).sum();
+    files.values().sum::<u64>().saturating_sub(mapped_bytes)
 }
 
 /// Returns the files on disk that processes of a session keep open although they were deleted.
@@ -46,19 +57,26 @@ pub(crate) fn kill(session: u32) {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::process::{Child, Command, Stdio};
+
+    use rustix::fs::{MemfdFlags, memfd_create};
 
     use super::*;
 
+    /// Runs a shell script in a session of its own, and waits until it has written "ready".
+    fn spawn(script: &str) -> Child {
+        let mut child = Command::new("setsid").args(["sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+        child
+    }
+
     #[test]
     fn killing_a_session_ends_all_its_processes() {
-        let mut child = Command::new("setsid")
-            .args(["sh", "-c", "sh -c 'sleep 100; true' & setsid -w true; echo ready; sleep 100; true"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut output = [0; 6];
-        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut output).unwrap();
+        // The name of the inner shell is not UTF-8.
+        let inner = r#"sh -c 'printf "\377" >/proc/self/comm; sleep 100; true'"#;
+        let mut child = spawn(&format!("{inner} & setsid -w true; echo ready; sleep 100; true"));
         let session = child.id();
         let all_there = (0..KILL_ROUNDS).any(|_look| {
             thread::sleep(ROUND_PAUSE);
@@ -70,5 +88,17 @@ mod tests {
         kill(session);
         assert!(processes_of_session(session).is_empty());
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn open_files_in_memory_count_once() {
+        // Without `MemfdFlags::CLOEXEC`, both the shell and its child inherit the file.
+        let mut file = File::from(memfd_create("file", MemfdFlags::empty()).unwrap());
+        file.write_all(&vec![1_u8; 32 << 20]).unwrap();
+        let mut child = spawn("sleep 100 & echo ready; sleep 100; true");
+        let usage = usage(child.id());
+        kill(child.id());
+        child.wait().unwrap();
+        assert!((32 << 20..64 << 20).contains(&usage.memory_bytes), "{usage:?}");
     }
 }

@@ -20,6 +20,7 @@ const POSSIBLE: &[&str] = &[
     "database-by-shell",
     "list-other-job",
     "read-other-job",
+    "watch-other-job",
     "write-other-job",
     "change-own-model",
     "link-own-model-to-writable",

@@ -4,7 +4,7 @@ use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
 use crate::limits::check;
 use crate::model::{Animation, Channel, Interpolation, Property};
-use crate::source::{Source, cut_name, shortened};
+use crate::source::{Source, cut_name, given_name, shortened};
 
 /// Decodes all animation clips. `model_index` maps node indices of the document to node indices of the model. Channels
 /// of nodes that are not part of the model are dropped. `target_count` returns the number of morph targets of a node,
@@ -18,7 +18,8 @@ pub(crate) fn clips(
     let mut out = Vec::with_capacity(source.root.animations.len());
     for (i, animation) in source.root.animations.iter().enumerate() {
         let mut clip = Animation {
-            name: animation.name.as_deref().map_or_else(|| format!("animation_{i}"), |name| cut_name(name).to_owned()),
+            name: given_name(animation.name.as_deref())
+                .map_or_else(|| format!("animation_{i}"), |name| cut_name(name).to_owned()),
             ..Animation::default()
         };
         for (k, channel) in animation.channels.iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::error::{ModelError, Result};
 use crate::json;
 use crate::model::{AlphaMode, Material, Sampler, Texture, TextureRef, Wrap};
-use crate::source::{Source, cut_name, shortened};
+use crate::source::{Source, cut_name, given_name, shortened};
 
 /// Decodes all materials, and appends glTF's default material.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
@@ -20,7 +20,7 @@ pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
 /// Returns the name of a material, as settings refer to it. Unlike in names of nodes, spaces are not replaced. Several
 /// materials may have the same name.
 fn name(i: usize, json: &json::Material) -> String {
-    let name = json.name.as_deref().filter(|name| !name.is_empty());
+    let name = given_name(json.name.as_deref());
     name.map_or_else(|| format!("material_{i}"), |name| cut_name(name).to_owned())
 }
 

@@ -310,12 +310,17 @@ impl Attributes<'_> {
             }
             (_, Some(accessor)) => Reader::open(self.reader.source, *accessor)?.components == 3,
         };
-        if is_rgb {
+        let mut colors: Vec<[f32; 4]> = if is_rgb {
             let colors = self.vectors::<3>("COLOR_0")?.unwrap_or_default();
-            Ok(colors.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect())
+            colors.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect()
         } else {
-            Ok(self.vectors::<4>("COLOR_0")?.unwrap_or_default())
+            self.vectors::<4>("COLOR_0")?.unwrap_or_default()
+        };
+        // glTF 2.0, section 3.7.2.1: "MUST be clamped".
+        for channel in colors.as_flattened_mut() {
+            *channel = channel.clamp(0.0, 1.0);
         }
+        Ok(colors)
     }
 }
 

@@ -118,12 +118,15 @@ fn roots(root: &json::Root) -> Result<Vec<usize>> {
     if let Some(missing) = scene.nodes.iter().find(|n| **n >= root.nodes.len()) {
         return Err(ModelError::invalid(format!("scenes[{index}]"), format!("node {missing} does not exist")));
     }
-    // A node that is both listed by the scene and a child of another node is drawn only as a child.
-    let mut is_child = vec![false; root.nodes.len()];
-    for child in root.nodes.iter().flat_map(|n| &n.children) {
-        is_child[*child] = true;
+    // A node that is listed by the scene and is also below another listed node is drawn only there.
+    let mut is_below = vec![false; root.nodes.len()];
+    let mut found: Vec<usize> = scene.nodes.iter().flat_map(|n| &root.nodes[*n].children).copied().collect();
+    while let Some(node) = found.pop() {
+        if !std::mem::replace(&mut is_below[node], true) {
+            found.extend(&root.nodes[node].children);
+        }
     }
-    let roots: Vec<usize> = scene.nodes.iter().copied().filter(|n| !is_child[*n]).collect();
+    let roots: Vec<usize> = scene.nodes.iter().copied().filter(|n| !is_below[*n]).collect();
     Ok(if roots.is_empty() { scene.nodes.clone() } else { roots })
 }
 

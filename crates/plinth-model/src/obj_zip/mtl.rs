@@ -15,7 +15,7 @@ pub(super) struct Material {
     /// Linear diffuse colour.
     pub(super) color: [f32; 3],
     pub(super) alpha: f32,
-    /// Linear emitted colour.
+    /// Linear emitted colour. Components may exceed 1.
     pub(super) emissive: [f32; 3],
     pub(super) color_map: Option<TextureUse>,
     pub(super) alpha_map: Option<TextureUse>,
@@ -41,8 +41,15 @@ impl Default for Material {
     }
 }
 
-/// Reads the material libraries of an OBJ file. Returns the materials that the faces of the OBJ file use, by their
-/// names in the OBJ file. Adds a warning for each missing library or texture.
+/// The definition of a material that the OBJ file uses.
+struct Definition {
+    material: Material,
+    /// Whether the names in the MTL file and in the OBJ file are equal. Otherwise, they differ by a trailing comment.
+    is_exact: bool,
+}
+
+/// Reads the material libraries of an OBJ file. Returns the materials that the elements of the OBJ file use, by their
+/// names in the OBJ file. Adds a warning for each missing library or texture, and for materials without a definition.
 pub(super) fn load(
     archive: &mut Archive<'_>,
     referrer: &str,
@@ -69,7 +76,25 @@ pub(super) fn load(
             }
         }
     }
-    Ok(by_name)
+    let mut materials = by_name.into_iter().map(|(name, definition)| (name, definition.material)).collect();
+    add_undefined(obj, &mut materials, warnings);
+    Ok(materials)
+}
+
+/// Adds a white material for each name of a material that has no definition, so that settings can refer to it. Adds a
+/// warning with the first of these names.
+fn add_undefined(obj: &Obj, materials: &mut BTreeMap<String, Material>, warnings: &mut Warnings) {
+    let names = obj.parts.iter().map(|part| part.material.as_str());
+    let undefined: BTreeSet<&str> = names.filter(|name| !name.is_empty() && !materials.contains_key(*name)).collect();
+    if undefined.is_empty() {
+        return;
+    }
+    let quote = |name: &&str| format!("'{}'", crate::source::shortened(name));
+    let quoted: Vec<String> = undefined.iter().take(MAX_QUOTED_NAMES).map(quote).collect();
+    let ellipsis = if undefined.len() > quoted.len() { ", …" } else { "" };
+    let (count, list) = (undefined.len(), quoted.join(", "));
+    warnings.add(&format!("{count} materials are in no material library and are white: {list}{ellipsis}"));
+    materials.extend(undefined.into_iter().map(|name| (name.to_owned(), Material::default())));
 }
 
 /// Parses the arguments of a `mtllib` line. The line contains one name with spaces or several names, and may end in a
@@ -112,6 +137,8 @@ fn split_libraries(archive: &Archive<'_>, referrer: &str, text: &str) -> Vec<Res
     out
 }
 
+/// Maximum number of materials that a warning names.
+const MAX_QUOTED_NAMES: usize = 3;
 /// Maximum length of a name with spaces, in bytes.
 const MAX_NAME_BYTES: usize = 1000;
 
@@ -120,20 +147,23 @@ struct Reader<'a, 'z> {
     referrer: &'a str,
     /// The names of used materials in the OBJ file. The keys are these names with and without a trailing comment.
     used: &'a BTreeMap<&'a str, &'a str>,
-    by_name: &'a mut BTreeMap<String, Material>,
+    by_name: &'a mut BTreeMap<String, Definition>,
     warnings: &'a mut Warnings,
 }
 
 impl Reader<'_, '_> {
     fn library(&mut self, text: &str) {
-        let mut current: Option<(String, Material)> = None;
+        let mut current: Option<(String, Definition)> = None;
         for (_, line) in text::logical_lines(text) {
             let (word, rest) = text::keyword(&line);
             if word.eq_ignore_ascii_case("newmtl") {
                 self.finish(current.take());
-                current = self.used_name(rest).map(|name| (name, Material::default()));
-            } else if let Some((_, material)) = &mut current {
-                self.statement(material, word, rest);
+                current = self.used_name(rest).map(|name| {
+                    let is_exact = name == rest;
+                    (name, Definition { material: Material::default(), is_exact })
+                });
+            } else if let Some((_, definition)) = &mut current {
+                self.statement(&mut definition.material, word, rest);
             }
         }
         self.finish(current);
@@ -146,16 +176,21 @@ impl Reader<'_, '_> {
         found.map(|name| (*name).to_owned())
     }
 
-    /// Stores a material. If several materials have the same name, the last one is used.
-    fn finish(&mut self, material: Option<(String, Material)>) {
-        self.by_name.extend(material);
+    /// Stores the definition of a material. If a material has several definitions, the last one is used, and a
+    /// definition with exactly its name is preferred.
+    fn finish(&mut self, definition: Option<(String, Definition)>) {
+        let Some((name, definition)) = definition else { return };
+        let has_exact = self.by_name.get(&name).is_some_and(|known| known.is_exact);
+        if definition.is_exact || !has_exact {
+            self.by_name.insert(name, definition);
+        }
     }
 
     fn statement(&mut self, material: &mut Material, word: &str, rest: &str) {
         let number = || text::without_comment(rest).split_whitespace().find_map(finite);
         match word.to_ascii_lowercase().as_str() {
             "kd" => material.color = color(rest).unwrap_or(material.color),
-            "ke" => material.emissive = color(rest).unwrap_or(material.emissive),
+            "ke" => material.emissive = emission(rest).unwrap_or(material.emissive),
             "d" => material.alpha = number().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
             // `Tr` is the transparency, but many exporters write the opacity there. Therefore a completely transparent
             // material is most likely meant to be opaque.
@@ -193,15 +228,26 @@ fn finite(word: &str) -> Option<f32> {
     word.parse().ok().filter(|n: &f32| n.is_finite())
 }
 
-/// Parses a colour, which consists of three numbers or of one number for a grey, and converts it to linear. The colour
-/// is assumed to be sRGB, as in other viewers.
+/// Parses a colour, and converts it to linear. The colour is assumed to be sRGB, as in other viewers.
 fn color(rest: &str) -> Option<[f32; 3]> {
+    Some(rgb(rest)?.map(|c| linear_from_srgb(c.clamp(0.0, 1.0))))
+}
+
+/// Parses an emitted colour, and converts it to linear. A colour with a component above 1 is the product of a colour,
+/// which is assumed to be sRGB, and of a strength, which is linear.
+fn emission(rest: &str) -> Option<[f32; 3]> {
+    let rgb = rgb(rest)?.map(|c| c.max(0.0));
+    let strength = rgb.into_iter().fold(1.0, f32::max);
+    Some(rgb.map(|c| linear_from_srgb(c / strength) * strength))
+}
+
+/// Parses the components of a colour: three numbers, or one number for a grey.
+fn rgb(rest: &str) -> Option<[f32; 3]> {
     let words = text::without_comment(rest).split_whitespace().take(3);
     let numbers: Vec<f32> = words.map(finite).collect::<Option<_>>()?;
-    let rgb = match numbers.as_slice() {
-        [grey] => [*grey; 3],
-        [r, g, b] => [*r, *g, *b],
-        _ => return None,
-    };
-    Some(rgb.map(|c| linear_from_srgb(c.clamp(0.0, 1.0))))
+    match numbers.as_slice() {
+        [grey] => Some([*grey; 3]),
+        [r, g, b] => Some([*r, *g, *b]),
+        _ => None,
+    }
 }

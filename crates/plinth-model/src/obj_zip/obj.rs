@@ -280,13 +280,31 @@ const NO_NUMBER: &str = "a number is not finite or not a number";
 
 /// Parses numbers, which may be infinite or NaN.
 fn numbers(rest: &str) -> Result<Vec<f32>, String> {
-    let words = text::without_comment(rest).split_whitespace().take(MAX_NUMBERS);
-    words.map(number).collect::<Option<_>>().ok_or_else(|| NO_NUMBER.to_owned())
+    let mut out = Vec::new();
+    for word in rest.split_whitespace().take(MAX_NUMBERS) {
+        let uncommented = if is_marked_as_not_finite(word) { word } else { text::without_comment(word) };
+        if !uncommented.is_empty() {
+            out.push(number(uncommented).ok_or_else(|| NO_NUMBER.to_owned())?);
+        }
+        if uncommented.len() < word.len() {
+            break;
+        }
+    }
+    Ok(out)
 }
 
-/// Parses a number. Exporters that were built with Microsoft's C library write NaN as `-nan(ind)`.
+/// Parses a number. Exporters that were built with Microsoft's C library write NaN as `-nan(ind)` or, with versions
+/// before 2015, as `-1.#IND`. An infinity of these versions is read as NaN, too.
 fn number(word: &str) -> Option<f32> {
-    word.parse().ok().or_else(|| word.trim_start_matches('-').starts_with("nan").then_some(f32::NAN))
+    let is_nan = || is_marked_as_not_finite(word) || word.trim_start_matches('-').starts_with("nan");
+    word.parse().ok().or_else(|| is_nan().then_some(f32::NAN))
+}
+
+/// Returns whether a word is infinity or NaN as versions of Microsoft's C library before 2015 write them: `1.#INF`,
+/// `1.#IND`, `1.#QNAN` or `1.#SNAN`, possibly with a sign, cut to fewer letters or padded with zeros.
+fn is_marked_as_not_finite(word: &str) -> bool {
+    let mark = word.trim_start_matches(['+', '-']).strip_prefix("1.#");
+    mark.is_some_and(|mark| mark.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 fn corner(text: &str, obj: &Obj) -> Option<Corner> {

@@ -103,7 +103,8 @@ impl<'a, 'z> Pictures<'a, 'z> {
 
     /// Combines the colours of one image file with the alpha of another file, and returns the index of the result.
     /// Without a colour file, the colour is white. The alpha is taken from the alpha channel of the other file or, if
-    /// it has no alpha channel, from its brightness.
+    /// it has no alpha channel, from its brightness. Returns `None` if an image cannot be used, or if both files are the
+    /// same file and it is opaque, which is how some exporters refer to the alpha channel that an image may have.
     pub(super) fn with_alpha(
         &mut self,
         color: Option<&TextureUse>,
@@ -112,6 +113,9 @@ impl<'a, 'z> Pictures<'a, 'z> {
         let source = ImageSource::WithAlpha(color.map(|map| map.name.clone()), alpha.name.clone());
         let picture = self.once(source, |this| {
             let Some(cover) = this.pixels(&alpha.name)? else { return Ok(None) };
+            if color.is_some_and(|map| map.name == alpha.name) && !has_alpha(&cover) {
+                return Ok(None);
+            }
             let mut image = match color {
                 None => Image { pixels: vec![255; cover.pixels.len()], ..cover.clone() },
                 Some(map) => {
@@ -128,23 +132,31 @@ impl<'a, 'z> Pictures<'a, 'z> {
         Ok(picture.and_then(|picture| Some((picture, *self.coverage.get(&picture)?))))
     }
 
-    /// Returns a normal map. A grey image is a height map, from which normals are computed. Any other image is used as
-    /// the normal map.
+    /// Returns a normal map, which is created only once for each image, bump height and kind of map. Returns `None` if
+    /// the image cannot be used.
     pub(super) fn normals(&mut self, map: &TextureUse, is_normal_map: bool) -> Result<Option<NormalMap>> {
         let key = (map.name.clone(), map.bump.to_bits(), is_normal_map);
         if let Some(known) = self.normals.get(&key) {
             return Ok(*known);
         }
-        let heights = if is_normal_map { None } else { self.pixels(&map.name)?.filter(is_grey) };
-        let made = if let Some(heights) = heights {
-            let normals = normals_from_heights(&heights, map.bump * BUMP_HEIGHT);
-            self.list.push(png(&normals, image::ExtendedColorType::Rgb8, &map.name)?);
-            Some(NormalMap { picture: self.list.len() - 1, scale: 1.0 })
-        } else {
-            self.file(map)?.map(|picture| NormalMap { picture, scale: map.bump })
-        };
+        let made = self.make_normals(map, is_normal_map)?;
         self.normals.insert(key, made);
         Ok(made)
+    }
+
+    /// Adds a normal map. A grey image is a height map, from which normals are computed. Any other image is used as the
+    /// normal map.
+    fn make_normals(&mut self, map: &TextureUse, is_normal_map: bool) -> Result<Option<NormalMap>> {
+        if !is_normal_map {
+            // Without its pixels, a height map cannot be told from a normal map.
+            let Some(image) = self.pixels(&map.name)? else { return Ok(None) };
+            if is_grey(&image) {
+                let normals = normals_from_heights(&image, map.bump * BUMP_HEIGHT);
+                self.list.push(png(&normals, image::ExtendedColorType::Rgb8, &map.name)?);
+                return Ok(Some(NormalMap { picture: self.list.len() - 1, scale: 1.0 }));
+            }
+        }
+        Ok(self.file(map)?.map(|picture| NormalMap { picture, scale: map.bump }))
     }
 
     fn once(
@@ -215,9 +227,14 @@ fn png(image: &Image, color: image::ExtendedColorType, name: &str) -> Result<Pic
     Ok(Picture { mime: "image/png", bytes: Rc::new(bytes) })
 }
 
+/// Returns whether any texel is not opaque.
+fn has_alpha(image: &Image) -> bool {
+    image.pixels.chunks_exact(4).any(|p| p[3] != 255)
+}
+
 /// Sets the alpha of an image to the alpha channel of `cover` or, if `cover` has no alpha channel, to its brightness.
 fn set_alpha(image: &mut Image, cover: &Image) {
-    let has_alpha = cover.pixels.chunks_exact(4).any(|p| p[3] != 255);
+    let has_alpha = has_alpha(cover);
     let (width, height) = (image.width as usize, image.height as usize);
     let (columns, rows) = (cover.width as usize, cover.height as usize);
     for (i, p) in image.pixels.chunks_exact_mut(4).enumerate() {
@@ -254,4 +271,33 @@ fn normals_from_heights(image: &Image, height: f32) -> Image {
         }
     }
     Image { pixels, ..image.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    use super::*;
+
+    #[test]
+    fn a_height_map_beyond_the_limit_is_not_used_as_a_normal_map() {
+        let grey = Image { width: 1, height: 1, pixels: vec![128; 3], source_width: 1, source_height: 1 };
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        writer.start_file("t.png", SimpleFileOptions::default()).unwrap();
+        writer.write_all(&png(&grey, image::ExtendedColorType::Rgb8, "t.png").unwrap().bytes).unwrap();
+        let bytes = writer.finish().unwrap().into_inner();
+        let mut archive = Archive::open(&bytes, 1 << 20).unwrap();
+        let (limits, mut warnings) = (Limits::default(), Warnings::default());
+        let mut pictures = Pictures::new(&mut archive, &limits, &mut warnings);
+        pictures.decoded_pixels = MAX_GENERATED_PIXELS;
+        let map = TextureUse { name: "t.png".to_owned(), scale: [1.0; 2], offset: [0.0; 2], clamp: false, bump: 1.0 };
+        for _ in 0..2 {
+            assert_eq!(pictures.normals(&map, false).unwrap(), None);
+        }
+        assert!(pictures.normals(&map, true).unwrap().is_some());
+        let warning = "the texture 't.png' is ignored: there are too many alpha and bump maps";
+        assert_eq!(warnings.into_list(), [warning]);
+    }
 }

@@ -8,8 +8,9 @@ use super::obj::Corner;
 /// Maximum number of corners of a polygon that is triangulated by ear clipping, which takes quadratic time. A polygon
 /// with more corners becomes a triangle fan.
 const MAX_CLIPPED_CORNERS: usize = 2000;
-/// Maximum sum of the squared numbers of corners of all polygons in a file. It corresponds to a few seconds for the
-/// slowest shapes. When it is exceeded, all further polygons become triangle fans.
+/// Maximum sum of the squared numbers of corners of all polygons in a file that have at most [`MAX_CLIPPED_CORNERS`]
+/// corners. It corresponds to a few seconds for the slowest shapes. When it is exceeded, all further polygons become
+/// triangle fans.
 const MAX_CLIPPING_STEPS: u64 = 100_000_000;
 
 /// Triangulates polygons. Its buffers are reused for each polygon.
@@ -37,13 +38,12 @@ impl Triangulator {
             3 => each([0, 1, 2]),
             4 => quad([0, 1, 2, 3].map(point)).into_iter().for_each(each),
             count => {
-                self.steps = self.steps.saturating_add((count * count) as u64);
+                let is_clipped = self.may_clip(count);
                 self.corners.clear();
                 self.corners.extend((0..count).filter(|i| point(*i) != point((i + count - 1) % count)));
                 let corners = &self.corners;
-                let is_small = count <= MAX_CLIPPED_CORNERS && self.steps <= MAX_CLIPPING_STEPS;
                 let points: Vec<Vec3> = corners.iter().map(|i| point(*i)).collect();
-                if is_small && clip_ears(&mut self.earcut, &points, &mut self.indices) {
+                if is_clipped && clip_ears(&mut self.earcut, &points, &mut self.indices) {
                     for [a, b, c] in self.indices.as_chunks::<3>().0 {
                         each([corners[*a], corners[*b], corners[*c]]);
                     }
@@ -55,6 +55,15 @@ impl Triangulator {
                 }
             }
         }
+    }
+
+    /// Returns whether a polygon with `count` corners is small enough for ear clipping. If it is, counts its steps.
+    fn may_clip(&mut self, count: usize) -> bool {
+        if count > MAX_CLIPPED_CORNERS {
+            return false;
+        }
+        self.steps = self.steps.saturating_add((count * count) as u64);
+        self.steps <= MAX_CLIPPING_STEPS
     }
 }
 

@@ -30,9 +30,11 @@ pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, 
     std::iter::from_fn(move || {
         let (first, number) = lines.next()?;
         let mut line = Cow::Borrowed(first);
-        while let Some(continued) = line.strip_suffix('\\').map(str::to_owned) {
-            let rest = lines.next().map_or("", |(rest, _)| rest);
-            line = Cow::Owned(continued + " " + rest);
+        while line.ends_with('\\') {
+            let joined = line.to_mut();
+            joined.pop();
+            joined.push(' ');
+            joined.push_str(lines.next().map_or("", |(rest, _)| rest));
         }
         Some((number, line))
     })

@@ -1,6 +1,6 @@
 //! Writes the GLB file. The same input always gives the same bytes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::decode::image::linear_from_srgb;
 use crate::limits::Budget;
 
 const TRANSFORM: &str = "KHR_texture_transform";
+const EMISSIVE_STRENGTH: &str = "KHR_materials_emissive_strength";
 
 /// Memory in bytes that each vertex takes in the vertex list, in the map of distinct vertices, and in the file.
 const BYTES_PER_VERTEX: u64 = 128;
@@ -78,8 +79,8 @@ pub(super) fn write(
             .map(|(picture, clamp)| json!({"source": picture, "sampler": usize::from(*clamp)}))
             .collect();
     }
-    if materials.uses_transform {
-        document["extensionsUsed"] = json!([TRANSFORM]);
+    if !materials.extensions.is_empty() {
+        document["extensionsUsed"] = json!(materials.extensions);
     }
     glb.file(document)
 }
@@ -93,14 +94,15 @@ struct Materials {
     /// Each texture is the index of an image, and whether texture coordinates are clamped.
     textures: Vec<(usize, bool)>,
     texture_indices: BTreeMap<(usize, bool), usize>,
-    uses_transform: bool,
+    /// Names of the glTF extensions that the materials use.
+    extensions: BTreeSet<&'static str>,
 }
 
 impl Materials {
     fn add(&mut self, name: &str, m: &Material, pictures: &mut Pictures<'_, '_>) -> Result<usize, ImportError> {
         let [r, g, b] = m.color;
         let mut pbr = json!({"baseColorFactor": [r, g, b, m.alpha], "metallicFactor": 0, "roughnessFactor": 1});
-        let mut out = json!({"name": name, "emissiveFactor": m.emissive, "doubleSided": true});
+        let mut out = json!({"name": name, "doubleSided": true});
         let mut coverage = (m.alpha < 1.0).then_some(Coverage::Blend);
         let with_alpha = match &m.alpha_map {
             Some(alpha) => pictures.with_alpha(m.color_map.as_ref(), alpha)?,
@@ -124,15 +126,7 @@ impl Materials {
             // colour there.
             pbr["baseColorFactor"] = json!([1, 1, 1, m.alpha]);
         }
-        if let Some(map) = &m.emissive_map
-            && let Some(picture) = pictures.file(map)?
-        {
-            out["emissiveTexture"] = self.reference(picture, map);
-            if m.emissive.iter().all(|c| *c <= 0.0) {
-                out["emissiveFactor"] = json!([1, 1, 1]);
-            }
-            textured = true;
-        }
+        textured |= self.emission(&mut out, m, pictures)?;
         if let Some(map) = &m.bump_map
             && let Some(normals) = pictures.normals(map, m.is_normal_map)?
         {
@@ -151,6 +145,29 @@ impl Materials {
         Ok(self.list.len() - 1)
     }
 
+    /// Writes the emission of a material to `out`. Returns whether it has a texture.
+    fn emission(
+        &mut self,
+        out: &mut Value,
+        m: &Material,
+        pictures: &mut Pictures<'_, '_>,
+    ) -> Result<bool, ImportError> {
+        // The components of `emissiveFactor` are at most 1.
+        let strength = m.emissive.into_iter().fold(1.0, f32::max);
+        out["emissiveFactor"] = json!(m.emissive.map(|c| c / strength));
+        if strength > 1.0 {
+            out["extensions"] = json!({EMISSIVE_STRENGTH: {"emissiveStrength": strength}});
+            self.extensions.insert(EMISSIVE_STRENGTH);
+        }
+        let Some(map) = &m.emissive_map else { return Ok(false) };
+        let Some(picture) = pictures.file(map)? else { return Ok(false) };
+        out["emissiveTexture"] = self.reference(picture, map);
+        if m.emissive.iter().all(|c| *c <= 0.0) {
+            out["emissiveFactor"] = json!([1, 1, 1]);
+        }
+        Ok(true)
+    }
+
     fn reference(&mut self, picture: usize, map: &TextureUse) -> Value {
         let texture = (picture, map.clamp);
         let next = self.textures.len();
@@ -163,7 +180,7 @@ impl Materials {
         if !map.is_plain() {
             // The texture coordinate v points up in MTL and down in glTF. Therefore v' = 1 − (sv·(1 − v) + ov).
             out["extensions"] = json!({TRANSFORM: {"scale": [su, sv], "offset": [ou, 1.0 - sv - ov]}});
-            self.uses_transform = true;
+            self.extensions.insert(TRANSFORM);
         }
         out
     }

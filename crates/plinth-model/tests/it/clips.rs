@@ -97,6 +97,8 @@ fn weights_have_a_value_for_each_morph_target() {
     let clip = glb.load().animations.swap_remove(0);
     assert_eq!(clip.name, "animation_0");
     assert_eq!(clip.channels[0].values, [0.0, 1.0, 1.0, 0.0]);
+    glb.json["animations"][0]["name"] = json!("");
+    assert_eq!(glb.load().animations[0].name, "animation_0", "an empty name is none");
 }
 
 #[test]

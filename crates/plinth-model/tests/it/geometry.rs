@@ -167,6 +167,13 @@ fn colours_without_alpha_have_alpha_1() {
 }
 
 #[test]
+fn colours_are_clamped() {
+    let mut glb = Glb::triangle();
+    glb.attribute("COLOR_0", &[[3.0_f32, -1.0, 0.5, 1.5]; 3]);
+    assert_eq!(glb.loaded().colors, [[1.0, 0.0, 0.5, 1.0]; 3]);
+}
+
+#[test]
 fn a_primitive_without_a_material_uses_the_default_one_which_is_last() {
     let mut glb = Glb::triangle();
     glb.push("materials", json!({"name": "unused"}));

@@ -305,6 +305,39 @@ fn samplers_are_read_and_textures_without_an_image_are_white() {
     assert_eq!(model.images[model.textures[0].image].pixels, [255; 4]);
 }
 
+#[test]
+fn maps_of_directions_without_an_image_are_dropped_with_a_warning() {
+    let mut glb = with_material(json!({
+        "name": "oak",
+        "normalTexture": {"index": 0},
+        "occlusionTexture": {"index": 0},
+        "extensions": {
+            "KHR_materials_clearcoat": {"clearcoatFactor": 1, "clearcoatNormalTexture": {"index": 0}},
+            "KHR_materials_anisotropy": {"anisotropyStrength": 1, "anisotropyTexture": {"index": 0}},
+        },
+    }));
+    let maps = |glb: &Glb| {
+        let model = glb.load();
+        let material = model.materials[0].clone();
+        let maps = [
+            material.normal_texture,
+            material.clearcoat.unwrap().normal_texture,
+            material.anisotropy.unwrap().texture,
+            material.occlusion_texture,
+        ];
+        (maps.map(|map| map.is_some()), model.warnings)
+    };
+    assert_eq!(maps(&glb), ([true; 4], vec![]));
+    glb.json["textures"][0] = json!({"sampler": 0});
+    glb.push("samplers", json!({}));
+    let (found, warnings) = maps(&glb);
+    assert_eq!(found, [false, false, false, true]);
+    for slot in ["normal", "clearcoat_normal", "anisotropy"] {
+        let expected = format!("oak: the {slot} texture has no image, so it has no effect");
+        assert!(warnings.contains(&expected), "{warnings:?}");
+    }
+}
+
 /// Builds a triangle with four texture coordinate sets. In set k, the coordinates of the first corner are (k, 0).
 fn with_four_sets(material: Value) -> Glb {
     let mut glb = with_material(material);

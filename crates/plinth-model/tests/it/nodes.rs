@@ -27,6 +27,19 @@ fn parents_precede_their_children_and_only_the_default_scene_is_loaded() {
 }
 
 #[test]
+fn a_listed_node_is_drawn_once_whatever_is_above_it() {
+    let names = |scene: serde_json::Value| {
+        let mut glb = Glb::triangle();
+        glb.json["nodes"] =
+            json!([{"name": "wrapper", "children": [1]}, {"name": "part", "mesh": 0}, {"name": "other"}]);
+        glb.json["scenes"] = json!([scene]);
+        glb.load().nodes.into_iter().map(|node| node.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(json!({"nodes": [0, 1, 2]})), ["wrapper", "part", "other"], "below another listed node");
+    assert_eq!(names(json!({"nodes": [1, 2]})), ["part", "other"], "below a node that is not in the scene");
+}
+
+#[test]
 fn without_a_scene_all_root_nodes_are_loaded() {
     let mut glb = Glb::triangle();
     glb.json.as_object_mut().unwrap().remove("scenes");

@@ -77,6 +77,12 @@ fn a_backslash_continues_a_line_and_line_numbers_are_kept() {
 }
 
 #[test]
+fn a_line_may_be_continued_millions_of_times() {
+    let obj = format!("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {}3\n", "\\\n".repeat(2_000_000));
+    assert_eq!(primitive(&obj).indices.len(), 3);
+}
+
+#[test]
 fn negative_indices_count_from_the_end_for_each_attribute() {
     let p = primitive("v 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5 0.25\nvn 0 0 1\nf -3/-1/-1 -2/-1/-1 -1/-1/-1\n");
     assert_eq!(p.positions, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
@@ -94,6 +100,35 @@ fn comments_are_removed_after_numbers_but_not_from_names() {
     let obj = format!("mtllib a.mtl\nusemtl red # of the roof\n{TRIANGLE}");
     let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl red\nKd 1 0 0\n")]);
     assert_eq!(m.materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn a_material_with_exactly_the_name_is_preferred_to_one_with_another_comment() {
+    let obj = format!("mtllib a.mtl\nusemtl Material #25\n{TRIANGLE}");
+    let (used, unused) = ("newmtl Material #25\nKd 1 0 0\n", "newmtl Material #26\nKd 0 0 1\n");
+    for mtl in [format!("{used}{unused}"), format!("{unused}{used}")] {
+        let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes())]);
+        assert_eq!(m.materials[0].base_color, [1.0, 0.0, 0.0, 1.0], "{mtl}");
+    }
+}
+
+#[test]
+fn materials_without_a_definition_keep_their_names() {
+    let obj = format!("mtllib a.mtl\nusemtl Oak\n{TRIANGLE}usemtl Pine\nf 1 2 3\nusemtl Red\nf 1 2 3\n");
+    let files: [(&str, &[u8]); 2] = [("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl Red\nKd 1 0 0\n")];
+    let m = model(&files);
+    let name = |mesh: usize| m.materials[m.meshes[mesh].primitives[0].material].name.as_str();
+    assert_eq!([name(0), name(1), name(2)], ["Oak", "Pine", "Red"]);
+    assert_eq!(m.materials[m.meshes[0].primitives[0].material].base_color, [1.0; 4]);
+    let warning = "2 materials are in no material library and are white: 'Oak', 'Pine'";
+    assert_eq!(convert(&files).unwrap().warnings, [warning]);
+}
+
+#[test]
+fn the_warning_about_undefined_materials_names_the_first_three() {
+    let obj = ["a", "b", "c", "d"].map(|name| format!("usemtl {name}\nf 1 2 3\n")).concat();
+    let warnings = convert(&[("a.obj", format!("{TRIANGLE}{obj}").as_bytes())]).unwrap().warnings;
+    assert_eq!(warnings, ["4 materials are in no material library and are white: 'a', 'b', 'c', …"]);
 }
 
 #[test]
@@ -142,6 +177,16 @@ fn a_colour_with_one_number_is_grey() {
     for ignored in ["Kd", "Kd spectral a.rfl 1", "Kd 0.5 0.5", "Kd 0.5 nan 0.5"] {
         assert_eq!(material(ignored, &[]).base_color, [1.0; 4], "{ignored}");
     }
+}
+
+#[test]
+fn an_emitted_colour_above_1_keeps_its_hue() {
+    // The colour (1, 0.5, 0) with a strength of 4. Its linear green is 0.21404114.
+    assert_near(&material("Ke 4 2 -1", &[]).emissive, &[4.0, 0.856_164_6, 0.0]);
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    let textured = material("Ke 3\nmap_Ke -s 2 2 1 t.png", &[("t.png", &red)]);
+    assert_near(&textured.emissive, &[3.0; 3]);
+    assert!(textured.emissive_texture.unwrap().transform.is_some());
 }
 
 #[test]
@@ -214,6 +259,13 @@ fn an_alpha_map_without_grey_is_a_mask_and_its_alpha_channel_is_preferred() {
     assert_eq!(model.materials[0].alpha_mode, AlphaMode::Mask { cutoff: 0.5 });
     let alone = with_mtl("map_d t.png", &[("t.png", &cut)]);
     assert_eq!(first_color(&alone), [255, 255, 255, 0]);
+}
+
+#[test]
+fn an_opaque_colour_texture_that_is_also_the_alpha_map_stays_opaque() {
+    let dark = png(1, 1, &[90, 60, 30, 255]);
+    let model = with_mtl("map_Kd t.png\nmap_d t.png", &[("t.png", &dark)]);
+    assert_eq!((first_color(&model), model.materials[0].alpha_mode), ([90, 60, 30, 255], AlphaMode::Opaque));
 }
 
 #[test]
@@ -413,6 +465,23 @@ fn normals_and_texture_coordinates_that_are_not_finite_count_as_missing() {
     let p = primitive(lines);
     assert!(p.normals.iter().all(|n| *n == [0.0, 0.0, 1.0]), "{:?}", p.normals);
     assert!(matches!(convert(&[("a.obj", b"vn one 0 0\n")]), Err(ImportError::Obj { line: 1, .. })));
+}
+
+#[test]
+fn polygons_that_are_too_large_for_ear_clipping_do_not_affect_others() {
+    let obj = format!("{U}f 1{}\nf 1 2 3 4 5 6 7 8\n", " 2".repeat(20_000));
+    let warning = "1 polygons that are large or cross themselves are assumed to be convex";
+    assert_eq!(convert(&[("a.obj", obj.as_bytes())]).unwrap().warnings, [warning]);
+}
+
+#[test]
+fn numbers_of_older_microsoft_libraries_may_be_infinite_or_nan() {
+    let lines = "vn -1.#IND00 1.#QNAN0 0\nvn 1.#INF00 0 1\nvn 1 0 0#up\nvn 1 0 0 #up\nvt 1.#J 0 # of 3\n";
+    let obj = format!("{lines}{}", TRIANGLE.replace("1 2 3", "1/1/1 2/1/3 3/1/4"));
+    let warnings = convert(&[("a.obj", obj.as_bytes())]).unwrap().warnings;
+    assert_eq!(warnings, ["3 normals and texture coordinates are not finite and are ignored"]);
+    assert_eq!(primitive(&obj).normals[1..], [[1.0, 0.0, 0.0]; 2]);
+    assert!(matches!(convert(&[("a.obj", b"v 1.#INF 0 0\n")]), Err(ImportError::Obj { line: 1, .. })));
 }
 
 #[test]

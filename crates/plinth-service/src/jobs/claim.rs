@@ -100,7 +100,8 @@ impl Service {
         let renewed = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let is_held = leases::renew(tx, &id, &token, now + lease_ms).await?;
-                queue::count_slot(tx, &id, &token, now, false).await?;
+                let used = queue::measure_slot(tx, &id, &token, now, false).await?;
+                queue::charge_slot(tx, used, now).await?;
                 Ok::<_, ServiceError>(is_held)
             })
         });

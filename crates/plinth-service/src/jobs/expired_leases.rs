@@ -80,8 +80,9 @@ impl Service {
 /// Requeues a render, and schedules the files of the interrupted attempt for deletion.
 async fn requeue(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<bool> {
     let Some(to) = render.status.after(RenderEvent::Lose) else { return Ok(false) };
-    queue::count_slot(tx, &render.id, token, now, true).await?;
+    let used = queue::measure_slot(tx, &render.id, token, now, true).await?;
     let is_requeued = leases::requeue_lost(tx, &render.id, token, render.status, to, now).await?;
+    queue::charge_slot(tx, used, now).await?;
     if is_requeued {
         unreferenced_objects::insert(tx, &attempt_prefix(&render.id, render.attempt), now + LATE_MS).await?;
     }

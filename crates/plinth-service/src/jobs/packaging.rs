@@ -70,8 +70,10 @@ pub(super) async fn move_packaging(
     })?;
     let unchanged = Report::new(render.status, render.status, hls);
     let report = Report { stored_bytes: bytes, is_last: true, ..unchanged };
-    queue::count_slot(tx, &render.id, token, now, true).await?;
-    if !leases::report(tx, &render.id, token, &report, now).await? {
+    let used = queue::measure_slot(tx, &render.id, token, now, true).await?;
+    let is_reported = leases::report(tx, &render.id, token, &report, now).await?;
+    queue::charge_slot(tx, used, now).await?;
+    if !is_reported {
         return Ok(Err(LeaseLost));
     }
     // Schedules the files of interrupted attempts for deletion, and also the files of the last attempt if it failed.

@@ -90,8 +90,9 @@ impl Service {
                     ServiceError::internal(format!("'{}' in the state '{}'", event.as_str(), render.status.as_str()))
                 })?;
                 let report = fill(&render, Report::new(render.status, to, render.hls_status))?;
-                queue::count_slot(tx, &render.id, &claim.token, now, report.is_last).await?;
+                let used = queue::measure_slot(tx, &render.id, &claim.token, now, report.is_last).await?;
                 let done = leases::report(tx, &render.id, &claim.token, &report, now).await?;
+                queue::charge_slot(tx, used, now).await?;
                 if done && event == RenderEvent::Finish {
                     for earlier in 1..render.attempt {
                         unreferenced_objects::insert(tx, &attempt_prefix(&render.id, earlier), now + LATE_MS).await?;
@@ -121,8 +122,10 @@ pub(super) async fn fail(
     let hls = render.hls_status.after(HlsEvent::Skip).unwrap_or(HlsStatus::Skipped);
     let failure = Some((code, message.to_owned()));
     let report = Report { failure, is_last: true, ..Report::new(render.status, to, hls) };
-    queue::count_slot(tx, &render.id, token, now, true).await?;
-    if !leases::report(tx, &render.id, token, &report, now).await? {
+    let used = queue::measure_slot(tx, &render.id, token, now, true).await?;
+    let is_reported = leases::report(tx, &render.id, token, &report, now).await?;
+    queue::charge_slot(tx, used, now).await?;
+    if !is_reported {
         return Ok(Err(LeaseLost));
     }
     if code.is_refunded() {

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use plinth_db::renders::Render;
-use plinth_db::{TimeLimits, leases, renders, storage, unreferenced_objects};
+use plinth_db::{DbError, TimeLimits, leases, renders, storage, unreferenced_objects};
+use plinth_service::CleanupReport;
 use plinth_service::jobs::Reclaimed;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::RenderStatus;
@@ -37,6 +38,23 @@ async fn a_render_whose_files_cannot_be_read_does_not_stop_the_measuring(address
     assert_eq!((service.measure_renders().await.unwrap(), service.measure_renders().await.unwrap()), (3, 0));
     assert_eq!(total().await, before + 7);
     assert_eq!(storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap(), []);
+}
+
+/// The files of most prefixes were deleted at once, when their renders were.
+async fn a_cleanup_does_not_end_at_prefixes_without_files(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let marking = service.db().write(|tx| {
+        Box::pin(async move {
+            for n in 0..250 {
+                unreferenced_objects::insert(tx, &format!("renders/none{n:03}/"), START - 1).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    marking.await.unwrap();
+    while service.clean_up().await.unwrap() != CleanupReport::default() {}
+    assert!(unreferenced_objects::list(&mut service.db().read().await.unwrap()).await.unwrap().is_empty());
 }
 
 async fn cleanups_do_not_wait_for_the_measuring_of_old_renders(address: &str) {
@@ -102,7 +120,7 @@ async fn expired_leases_that_cannot_be_written_are_counted(address: &str) {
                 assert!(leases::renew(tx, &claim.render.id, &claim.token, START).await?);
                 tell.send(()).unwrap();
                 std::future::pending::<()>().await;
-                Ok::<_, plinth_db::DbError>(())
+                Ok::<_, DbError>(())
             })
         });
         work.await
@@ -142,5 +160,6 @@ mod both {
         expired_leases_that_cannot_be_written_are_counted
         a_render_whose_files_cannot_be_read_does_not_stop_the_measuring
         cleanups_do_not_wait_for_the_measuring_of_old_renders
+        a_cleanup_does_not_end_at_prefixes_without_files
     }
 }

@@ -170,7 +170,7 @@ async fn changes_of_a_team_wait_for_what_its_members_do(address: &str) {
 }
 
 /// Waits until a transaction of the database waits for a lock.
-async fn until_a_transaction_waits(database: &TestDatabase) {
+pub(crate) async fn until_a_transaction_waits(database: &TestDatabase) {
     let query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
     let waiting = async {
         loop {

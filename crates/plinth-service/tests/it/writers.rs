@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use plinth_db::{Db, DbError, DbOptions, accounts};
+use plinth_db::queue::{self, Kind};
+use plinth_db::{Db, DbError, DbOptions, accounts, storage};
 use plinth_service::access::Caller;
 use plinth_service::{Result, Service};
 use plinth_spec::funding::Pool;
@@ -19,7 +20,8 @@ use tokio::time::timeout;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::test_service::{self, TestService};
+use crate::teams::until_a_transaction_waits;
+use crate::test_service::{self, TestService, some_files};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -101,6 +103,45 @@ async fn requests_that_wait_for_an_account_leave_connections_to_others() {
         assert_eq!(one.await.unwrap().unwrap(), 1);
     }
     test_service.assert_balanced().await;
+}
+
+/// The end of a render does not wait for the counter of a workspace while it holds rows of the queue, because an upload locks the
+/// two in this order. PostgreSQL only: SQLite has no row locks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_and_the_end_of_a_render_do_not_lock_each_other() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let model = test_service.model("chair").await;
+    for length in [1, 2] {
+        test_service.render(&model, json!({"quality": "share", "length": length}), None).await.unwrap();
+    }
+    let claim = test_service.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    test_service.wait_ms(60_000);
+    let (locked, is_locked) = oneshot::channel();
+    let (go_on, goes_on) = oneshot::channel::<()>();
+    let (db, workspace, payer) = (service.db().clone(), claim.render.workspace_id.clone(), caller.payer_id.clone());
+    let class = claim.render.work_class;
+    let uploading = tokio::spawn(async move {
+        let work = db.write(move |tx| {
+            Box::pin(async move {
+                storage::recount(tx, &workspace).await?;
+                locked.send(()).unwrap();
+                goes_on.await.unwrap();
+                queue::enter(tx, Kind::Render, [class], &payer).await
+            })
+        });
+        work.await
+    });
+    is_locked.await.unwrap();
+    let files = some_files();
+    let (finished, ()) = tokio::join!(service.finish_render(&claim, &files, &[]), async {
+        until_a_transaction_waits(&database).await;
+        go_on.send(()).unwrap();
+    });
+    uploading.await.unwrap().unwrap();
+    finished.unwrap().unwrap();
 }
 
 /// Workers have reserved connections. PostgreSQL only: SQLite has a single writer.

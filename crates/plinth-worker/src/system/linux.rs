@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat, renameat};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
@@ -15,6 +16,8 @@ use crate::error::WorkerError;
 
 /// Number of bytes in a block, as `MetadataExt::blocks` counts them.
 const BLOCK_BYTES: u64 = 512;
+/// Start of the path that the kernel shows for a file in memory.
+const MEMORY_FILE: &[u8] = b"/memfd:";
 
 /// Checks that workers can run on this system.
 #[expect(clippy::unnecessary_wraps, reason = "other systems fail")]
@@ -34,6 +37,11 @@ impl Process {
     pub(crate) fn memory_bytes(self) -> u64 {
         self.memory_bytes
     }
+
+    /// Returns the part of the resident memory that belongs to files in memory or is shared with other processes.
+    pub(crate) fn shared_bytes(self) -> u64 {
+        std::fs::read(format!("/proc/{}/status", self.id)).ok().and_then(|status| parse_shared(&status)).unwrap_or(0)
+    }
 }
 
 /// Lists the running processes of a POSIX session.
@@ -45,32 +53,93 @@ pub(crate) fn processes_of_session(session: u32) -> Vec<Process> {
 
 fn process(id: i32, session: u32) -> Option<Process> {
     // The file does not exist if the process has ended in the meantime.
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    let (state, of, memory_pages) = parse(&stat)?;
-    (of == session && !matches!(state, "Z" | "X")).then_some(())?;
-    Some(Process { id, memory_bytes: memory_pages * rustix::param::page_size() as u64 })
+    let stat = parse(&std::fs::read(format!("/proc/{id}/stat")).ok()?)?;
+    (stat.session == session && !stat.has_ended()).then_some(())?;
+    // The kernel reports no memory for a process whose main thread has ended.
+    let pages = if stat.state == b'Z' { task_pages(id) } else { stat.memory_pages };
+    Some(Process { id, memory_bytes: pages * rustix::param::page_size() as u64 })
 }
 
-/// Parses the state, the session and the number of resident pages of a process (proc_pid_stat(5), fields 3, 6 and 24).
-fn parse(stat: &str) -> Option<(&str, u32, u64)> {
-    // Field 2, the process name in parentheses, may contain any character, including parentheses.
-    let (_name, rest) = stat.rsplit_once(')')?;
+/// The state of a process.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    /// State of the main thread.
+    state: u8,
+    session: u32,
+    /// Number of threads, including a main thread that has ended.
+    threads: u32,
+    /// Number of resident pages.
+    memory_pages: u64,
+}
+
+impl Stat {
+    fn has_ended(&self) -> bool {
+        // Other threads may go on after the main thread has ended.
+        self.state == b'X' || self.state == b'Z' && self.threads <= 1
+    }
+}
+
+/// Parses the state of a process (proc_pid_stat(5), fields 3, 6, 20 and 24).
+fn parse(stat: &[u8]) -> Option<Stat> {
+    // Field 2, the process name in parentheses, may contain any byte, including parentheses.
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let state = *fields.first()?;
-    Some((state, fields.get(3)?.parse().ok()?, fields.get(21)?.parse().ok()?))
+    Some(Stat {
+        state: *fields.first()?.as_bytes().first()?,
+        session: fields.get(3)?.parse().ok()?,
+        threads: fields.get(17)?.parse().ok()?,
+        memory_pages: fields.get(21)?.parse().ok()?,
+    })
 }
 
-/// Returns the files on disk that a process keeps open although they were deleted.
+/// Returns the number of resident pages of a process, as its running threads report it.
+fn task_pages(id: i32) -> u64 {
+    let pages =
+        |task: PathBuf| std::fs::read_to_string(task.join("statm")).ok()?.split(' ').nth(1)?.parse::<u64>().ok();
+    tasks(id).filter_map(pages).max().unwrap_or(0)
+}
+
+/// Parses the resident shared memory of a process (proc_pid_status(5), `RssShmem`), in bytes.
+fn parse_shared(status: &[u8]) -> Option<u64> {
+    // The process name, which is on another line, may contain any byte except a line feed.
+    let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"RssShmem:"))?;
+    let kib: u64 = std::str::from_utf8(line).ok()?.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Returns the files on disk that a process keeps open although they were deleted. A file may occur several times.
 pub(crate) fn deleted_files(process: Process) -> impl Iterator<Item = Metadata> {
-    let entries = std::fs::read_dir(format!("/proc/{}/fd", process.id)).ok();
-    entries.into_iter().flatten().flatten().filter_map(|entry| {
-        let place = std::fs::read_link(entry.path()).ok()?;
-        let place = place.to_str()?;
-        // Files in memory use no disk space.
-        let is_deleted = place.ends_with(" (deleted)") && !place.starts_with("/memfd:") && !place.starts_with("/dev/");
-        let about = std::fs::metadata(entry.path()).ok().filter(|_about| is_deleted)?;
-        about.is_file().then_some(about)
+    // Files in memory use no disk space.
+    open_files(process, |place| {
+        place.ends_with(b" (deleted)") && !place.starts_with(MEMORY_FILE) && !place.starts_with(b"/dev/")
     })
+}
+
+/// Returns the files in memory (memfd_create(2)) that a process keeps open. A file may occur several times.
+pub(crate) fn memory_files(process: Process) -> impl Iterator<Item = Metadata> {
+    open_files(process, |place| place.starts_with(MEMORY_FILE))
+}
+
+/// Returns the open files of a process for whose path `is_wanted` returns true. Looks at all threads, because a thread may have
+/// files of its own; a file that threads share occurs once for each of them.
+fn open_files(process: Process, is_wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Metadata> {
+    let files = tasks(process.id).flat_map(|task| entries(task.join("fd")));
+    files.filter_map(move |file| {
+        let place = std::fs::read_link(&file).ok()?;
+        is_wanted(place.as_os_str().as_bytes()).then_some(())?;
+        std::fs::metadata(file).ok().filter(Metadata::is_file)
+    })
+}
+
+/// Returns the folders in `/proc` of the threads of a process.
+fn tasks(id: i32) -> impl Iterator<Item = PathBuf> {
+    entries(PathBuf::from(format!("/proc/{id}/task")))
+}
+
+/// Returns the paths of the entries of a folder. There are none if it does not exist any more.
+fn entries(folder: PathBuf) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 /// Kills a process. Does nothing if it has ended.
@@ -143,10 +212,54 @@ fn open_folder(parent: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
 
+    fn stat(name: &[u8], state: &str, threads: u32) -> Vec<u8> {
+        let fields =
+            format!(") {state} 1 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 99 1000 42 18446744073709551615 0");
+        [&b"7 ("[..], name, fields.as_bytes()].concat()
+    }
+
     #[test]
-    fn process_names_with_parentheses_are_parsed() {
-        let stat = "7 (a) Z 1 (b) S 1 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 1000 42 18446744073709551615 0";
-        assert_eq!(parse(stat), Some(("S", 5, 42)));
-        assert_eq!(parse("7 (a) S 1"), None);
+    fn process_names_with_any_bytes_are_parsed() {
+        for name in [&b"a) Z 1 (b"[..], b"\xff", b"a\n) \xc3"] {
+            let found = Stat { state: b'S', session: 5, threads: 1, memory_pages: 42 };
+            assert_eq!(parse(&stat(name, "S", 1)), Some(found), "{name:?}");
+        }
+        assert_eq!(parse(b"7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn a_process_runs_until_its_last_thread_has_ended() {
+        for (state, threads, has_ended) in
+            [("S", 1, false), ("Z", 1, true), ("Z", 0, true), ("Z", 2, false), ("X", 2, true)]
+        {
+            let found = parse(&stat(b"a", state, threads)).unwrap();
+            assert_eq!(found.has_ended(), has_ended, "{state} with {threads} threads");
+        }
+    }
+
+    #[test]
+    fn the_threads_of_a_process_report_its_memory() {
+        let id = i32::try_from(std::process::id()).unwrap();
+        assert!(task_pages(id) * rustix::param::page_size() as u64 > 100_000);
+    }
+
+    #[test]
+    fn shared_memory_is_parsed() {
+        let status = b"Name:\t\xff\nRssFile:\t     52 kB\nRssShmem:\t      8 kB\nVmData:\t    364 kB\n";
+        assert_eq!(parse_shared(status), Some(8 << 10));
+        assert_eq!(parse_shared(b"Name:\tRssShmem: 8 kB\n"), None);
+    }
+
+    #[test]
+    fn deleted_files_with_any_name_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsStr::from_bytes(b"\xff"));
+        let file = File::create(&path).unwrap();
+        let id = file.metadata().unwrap().ino();
+        let process = Process { id: i32::try_from(std::process::id()).unwrap(), memory_bytes: 0 };
+        let is_found = || deleted_files(process).any(|about| about.ino() == id);
+        assert!(!is_found());
+        std::fs::remove_file(&path).unwrap();
+        assert!(is_found());
     }
 }

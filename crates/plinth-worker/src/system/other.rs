@@ -21,6 +21,10 @@ impl Process {
     pub(crate) fn memory_bytes(self) -> u64 {
         match self {}
     }
+
+    pub(crate) fn shared_bytes(self) -> u64 {
+        match self {}
+    }
 }
 
 pub(crate) fn processes_of_session(_session: u32) -> Vec<Process> {
@@ -28,6 +32,10 @@ pub(crate) fn processes_of_session(_session: u32) -> Vec<Process> {
 }
 
 pub(crate) fn deleted_files(_process: Process) -> impl Iterator<Item = Metadata> {
+    std::iter::empty()
+}
+
+pub(crate) fn memory_files(_process: Process) -> impl Iterator<Item = Metadata> {
     std::iter::empty()
 }
 
