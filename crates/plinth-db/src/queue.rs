@@ -284,7 +284,8 @@ pub struct SlotTime {
 
 /// Measures the time of a worker slot up to `now`, for the account that pays for the render. Returns `None` if the lease is
 /// lost, or if the slot's time is measured on another render that shares the frames. `is_last` ends the measurement,
-/// because the slot becomes free. The transaction must then change the render, and call [`charge_slot`] at last.
+/// because the slot becomes free. The transaction must then write its report, and call
+/// [`charge_slot`] after that.
 pub async fn measure_slot(
     tx: &mut Tx,
     id: &RenderId,
@@ -300,9 +301,9 @@ pub async fn measure_slot(
     Ok(Some(SlotTime { account, used_ms: now - since }))
 }
 
-/// Charges the measured time of a worker slot. This locks the account's rows in the queues, for which a transaction that queues
-/// renders waits while it has locked the counters of a workspace. Therefore a transaction that changes such a counter or queues
-/// renders must call this function afterwards, so that two of them never deadlock.
+/// Charges the measured time of a worker slot. This locks the account's rows in the queues. A transaction that queues renders waits
+/// for these rows while it holds the counters of a workspace. Therefore a transaction must change such counters, and queue renders,
+/// before it calls this function. Otherwise two transactions could deadlock.
 pub async fn charge_slot(tx: &mut Tx, time: Option<SlotTime>, now: i64) -> Result<()> {
     match time {
         Some(SlotTime { account, used_ms }) => charge(tx, &account, used_ms, now).await,

@@ -13,7 +13,7 @@ use crate::scratch::remove_tree;
 use crate::session;
 use crate::system::{FileId, id_and_bytes};
 
-/// Disk space that each name of a file uses at least, in bytes. It is the block size of common file systems. Otherwise a job could
+/// Disk space that each name of a file or folder uses at least, in bytes. It is the block size of common file systems. Otherwise a job could
 /// fill the disk's table of files with empty ones, which also take the worker a long time and much memory to measure.
 const NAME_BYTES: u64 = 4096;
 

@@ -92,8 +92,8 @@ fn add_undefined(obj: &Obj, materials: &mut BTreeMap<String, Material>, warnings
     let quote = |name: &&str| format!("'{}'", crate::source::shortened(name));
     let quoted: Vec<String> = undefined.iter().take(MAX_QUOTED_NAMES).map(quote).collect();
     let ellipsis = if undefined.len() > quoted.len() { ", …" } else { "" };
-    let (count, list) = (undefined.len(), quoted.join(", "));
-    warnings.add(&format!("{count} materials are in no material library and are white: {list}{ellipsis}"));
+    let list = quoted.join(", ");
+    warnings.add(&format!("no material library defines these materials, so they are white: {list}{ellipsis}"));
     materials.extend(undefined.into_iter().map(|name| (name.to_owned(), Material::default())));
 }
 

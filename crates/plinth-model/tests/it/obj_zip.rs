@@ -120,7 +120,7 @@ fn materials_without_a_definition_keep_their_names() {
     let name = |mesh: usize| m.materials[m.meshes[mesh].primitives[0].material].name.as_str();
     assert_eq!([name(0), name(1), name(2)], ["Oak", "Pine", "Red"]);
     assert_eq!(m.materials[m.meshes[0].primitives[0].material].base_color, [1.0; 4]);
-    let warning = "2 materials are in no material library and are white: 'Oak', 'Pine'";
+    let warning = "no material library defines these materials, so they are white: 'Oak', 'Pine'";
     assert_eq!(convert(&files).unwrap().warnings, [warning]);
 }
 
@@ -128,7 +128,7 @@ fn materials_without_a_definition_keep_their_names() {
 fn the_warning_about_undefined_materials_names_the_first_three() {
     let obj = ["a", "b", "c", "d"].map(|name| format!("usemtl {name}\nf 1 2 3\n")).concat();
     let warnings = convert(&[("a.obj", format!("{TRIANGLE}{obj}").as_bytes())]).unwrap().warnings;
-    assert_eq!(warnings, ["4 materials are in no material library and are white: 'a', 'b', 'c', …"]);
+    assert_eq!(warnings, ["no material library defines these materials, so they are white: 'a', 'b', 'c', …"]);
 }
 
 #[test]

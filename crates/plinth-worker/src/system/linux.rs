@@ -121,11 +121,17 @@ pub(crate) fn memory_files(process: Process) -> impl Iterator<Item = Metadata> {
     open_files(process, |place| place.starts_with(MEMORY_FILE))
 }
 
-/// Returns the open files of a process for whose path `is_wanted` returns true. Looks at all threads, because a thread may have
-/// files of its own; a file that threads share occurs once for each of them.
+/// Returns the open files of a process for whose path `is_wanted` returns true. A file may occur several times. If the main thread
+/// has ended, looks at the first thread that has files.
 fn open_files(process: Process, is_wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Metadata> {
-    let files = tasks(process.id).flat_map(|task| entries(task.join("fd")));
-    files.filter_map(move |file| {
+    let of_main: Vec<PathBuf> = entries(PathBuf::from(format!("/proc/{}/fd", process.id))).collect();
+    let files = if of_main.is_empty() {
+        let mut of_threads = tasks(process.id).map(|task| entries(task.join("fd")).collect::<Vec<_>>());
+        of_threads.find(|files| !files.is_empty()).unwrap_or_default()
+    } else {
+        of_main
+    };
+    files.into_iter().filter_map(move |file| {
         let place = std::fs::read_link(&file).ok()?;
         is_wanted(place.as_os_str().as_bytes()).then_some(())?;
         std::fs::metadata(file).ok().filter(Metadata::is_file)
