@@ -7,7 +7,7 @@
 #   scripts/setup.sh lint ...      rustfmt, clippy
 #   scripts/setup.sh dist ...      everything that building packages needs: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python
 #                                  that can create virtual environments
-#   scripts/setup.sh arm64 ...     a linker and an emulator for aarch64, and Rust's library for it
+#   scripts/setup.sh arm64 ...     compilers, a linker and an emulator for aarch64, and Rust's library for it
 #   scripts/setup.sh faults ...    programs that simulate hosts with network namespaces: ip, nft, unshare, libfaketime
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
@@ -139,6 +139,7 @@ need_packaging() {
 
 need_arm64() {
     if ! have aarch64-linux-gnu-gcc; then need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" "a C compiler for aarch64"; fi
+    if ! have aarch64-linux-gnu-g++; then need g++-aarch64-linux-gnu "a C++ compiler for aarch64"; fi
     if ! have qemu-aarch64-static; then need qemu-user-static "an emulator of aarch64"; fi
     if ! rustc --print target-libdir --target aarch64-unknown-linux-gnu | xargs test -d; then
         say "installing Rust's library for aarch64 with rustup (about 30 MB)"

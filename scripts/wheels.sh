@@ -5,7 +5,7 @@
 #
 # LICENCES is a folder with the licence texts, TRIPLE the target for which the program was built. The wheel with the driver is
 # made only for this machine's architecture, because the driver is copied from this machine's packages (Debian, Ubuntu). An SBOM
-# beside the wheels lists these packages. Needs a Python with venv, pip's registry, and what scripts/setup.sh dist installs.
+# beside the wheels lists these packages. Needs pip's registry and what scripts/setup.sh dist installs.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,6 +20,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python=$("$here/scripts/find.sh" venv)
 mkdir -p "$out"
+# A Python with venv need not have pip, and pip knows --config-settings since version 22.1.
+pip=$(cd "$here" && realpath -m "${CARGO_TARGET_DIR:-target}")/wheels
+"$python" -m venv --clear "$pip"
+"$pip/bin/python" -m pip install --quiet --disable-pip-version-check 'pip>=22.1'
 "$python" -B "$here/packages/python/test_launcher.py" --quiet
 
 objdump=objdump
@@ -33,7 +37,7 @@ tag() { # FILE ...
 }
 
 make() { # FOLDER PLATFORM
-    "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out" \
+    "$pip/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out" \
         --config-settings="--build-option=--plat-name=$2" "$1"
 }
 

@@ -356,10 +356,11 @@ class Promises(unittest.TestCase):
         self.assertEqual(own, ({"sidecar.istio.io/inject": "false"}, {"b": "api"}))
         self.assertEqual(job("--set", "migration.nodeSelector.c=job"), ({"a": "api"}, {"c": "job"}))
 
-    def test_an_ingress_streams_uploads(self):
+    def test_an_ingress_streams_uploads_and_waits_for_ingests(self):
         [ingress] = of_kind(objects(values=HERE / "values/public.yaml"), "Ingress")
         said = ingress["metadata"]["annotations"]
         self.assertEqual(said["nginx.ingress.kubernetes.io/proxy-request-buffering"], "off")
+        self.assertEqual(said["nginx.ingress.kubernetes.io/proxy-read-timeout"], "900")
 
     def test_graphics_cards_get_the_driver_parts_that_drawing_and_encoding_need(self):
         found = workers(objects(values=HERE / "values/gpu.yaml"))
@@ -395,7 +396,11 @@ class Alerts(unittest.TestCase):
         ("no worker was ever there", {PENDING: "50x60", UP: "1x60"}, {"PlinthQueueStands"}),
         ("workers claim", {PENDING: "50x60", UP: "1x60", 'plinth_worker_claims_total{kind="render"}': "0+1x60"}, set()),
         ("workers only package", {PENDING: "50x60", UP: "1x60", 'plinth_worker_claims_total{kind="render"}': "3x60",
-                                  'plinth_worker_claims_total{kind="package"}': "0+1x60"}, {"PlinthQueueStands"}),
+                                  'plinth_worker_claims_total{kind="package"}': "0+1x60",
+                                  'plinth_worker_running{kind="render"}': "0x60",
+                                  'plinth_worker_running{kind="package"}': "1x60"}, {"PlinthQueueStands"}),
+        ("one long render runs, one waits", {PENDING: "1x60", UP: "1x60", 'plinth_worker_claims_total{kind="render"}': "1x60",
+                                             'plinth_worker_running{kind="render"}': "1x60"}, set()),
         ("nothing is queued", {PENDING: "0x60", UP: "1x60"}, set()),
         ("the database went down", {PENDING: "50x5", UP: "1x5 0x55"}, {"PlinthDatabaseDown"}),
         ("one of two servers lost its database", {PENDING: "0x60", UP: "0x60", 'plinth_database_up{pod="b"}': "1x60"}, set()),

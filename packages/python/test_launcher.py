@@ -23,7 +23,10 @@ class Environment(unittest.TestCase):
             "plinth_lavapipe": types.SimpleNamespace(__file__="/wheel/plinth_lavapipe/__init__.py"),
             "imageio_ffmpeg": types.SimpleNamespace(get_ffmpeg_exe=lambda: "/wheel/ffmpeg"),
         }
-        for patch in (mock.patch.dict(sys.modules, bundled), mock.patch.object(launcher, "DRIVER_FOLDERS", ())):
+        # The machine has a Vulkan loader only in the tests that say so, and no driver.
+        machine = (mock.patch.object(launcher, "has_loader", lambda: self.has_loader), mock.patch.object(launcher, "DRIVER_FOLDERS", ()))
+        self.has_loader = False
+        for patch in (mock.patch.dict(sys.modules, bundled), *machine):
             patch.start()
             self.addCleanup(patch.stop)
         # A plinth.toml in the current folder is read.
@@ -39,6 +42,24 @@ class Environment(unittest.TestCase):
         self.assertEqual(said["VK_DRIVER_FILES"], "/wheel/plinth_lavapipe/lib")
         self.assertEqual(said["LD_LIBRARY_PATH"], "/wheel/plinth_lavapipe/lib/loader")
 
+    def test_loaders_that_open_no_folders_find_the_driver(self):
+        self.assertEqual(self.said()["VK_ICD_FILENAMES"], "/wheel/plinth_lavapipe/lib/lvp_icd.json")
+        # The file that scripts/wheels.sh writes.
+        script = Path(__file__).parents[2] / "scripts/wheels.sh"
+        self.assertIn('>"$lib/lvp_icd.json"', script.read_text())
+
+    def test_a_driver_without_a_loader_gets_the_bundled_loader(self):
+        said = self.said(VK_DRIVER_FILES="/card.json")
+        self.assertEqual(said["VK_DRIVER_FILES"], "/card.json")
+        self.assertNotIn("VK_ICD_FILENAMES", said)
+        self.assertEqual(said["LD_LIBRARY_PATH"], "/wheel/plinth_lavapipe/lib/loader")
+
+    def test_a_loader_without_a_driver_gets_the_bundled_driver(self):
+        self.has_loader = True
+        said = self.said(LD_LIBRARY_PATH="/a")
+        self.assertEqual(said["VK_DRIVER_FILES"], "/wheel/plinth_lavapipe/lib")
+        self.assertEqual(said["LD_LIBRARY_PATH"], "/a")
+
     def test_no_setting_of_the_fence_is_replaced(self):
         self.assertNotIn("PLINTH_FENCE_READABLE", self.said())
         self.assertEqual(self.said(PLINTH_FENCE_READABLE="/b")["PLINTH_FENCE_READABLE"], "/b")
@@ -51,13 +72,15 @@ class Environment(unittest.TestCase):
         drivers = self.home / ".local/share/vulkan/icd.d"
         drivers.mkdir(parents=True)
         (drivers / "card.json").touch()
+        self.has_loader = True
         self.assertEqual(self.said(), self.given)
 
     def test_what_the_caller_says_stays(self):
-        given = {"PLINTH_FFMPEG": "/mine", "VK_ICD_FILENAMES": "/card.json"}
-        self.assertEqual(self.said(**given), {**self.given, **given})
         said = self.said(LD_LIBRARY_PATH="/a")
         self.assertEqual(said["LD_LIBRARY_PATH"], "/wheel/plinth_lavapipe/lib/loader:/a")
+        self.has_loader = True
+        given = {"PLINTH_FFMPEG": "/mine", "VK_ICD_FILENAMES": "/card.json"}
+        self.assertEqual(self.said(**given), {**self.given, **given})
 
     def test_an_ffmpeg_in_the_configuration_file_stays(self):
         named, other = self.home / "named.toml", self.home / "other.toml"
@@ -84,6 +107,18 @@ class Environment(unittest.TestCase):
     def test_without_the_extra_nothing_is_named(self):
         with mock.patch.dict(sys.modules, {"plinth_lavapipe": None, "imageio_ffmpeg": None}):
             self.assertEqual(self.said(), self.given)
+
+
+class Loader(unittest.TestCase):
+    def test_a_machine_has_a_loader_if_it_can_be_loaded(self):
+        with mock.patch("ctypes.CDLL") as load:
+            self.assertTrue(launcher.has_loader())
+            load.assert_called_once_with("libvulkan.so.1")
+            load.side_effect = OSError("cannot open shared object file")
+            self.assertFalse(launcher.has_loader())
+        # A Python may have been built without it.
+        with mock.patch.dict(sys.modules, {"ctypes": None}):
+            self.assertFalse(launcher.has_loader())
 
 
 if __name__ == "__main__":

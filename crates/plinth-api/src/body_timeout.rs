@@ -6,7 +6,8 @@
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -18,13 +19,12 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use plinth_service::{DrainLimit, Service};
-use tokio::time::{Instant, Sleep, sleep};
-use tower_http::timeout::TimeoutBody;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::serve::ConnectionScarcity;
 use crate::state::Api;
 
-/// Maximum time between two chunks of a body.
+/// Maximum time for which the server waits for the next chunk of a body.
 const STALL: Duration = Duration::from_secs(30);
 /// Total time that the server waits for the body of an authenticated client. The time grows with the received bytes.
 const GRACE: Duration = Duration::from_secs(30);
@@ -57,9 +57,8 @@ pub(crate) async fn limit_body_time(State(api): State<Api>, mut request: Request
     // does not send `100 Continue` for a request that it rejects.
     let is_waiting = request.headers().contains_key(header::EXPECT);
     let request = request.map(|body| {
-        let inner = Some(Body::new(TimeoutBody::new(STALL, body)));
-        let (waited, waiting, received) = (Duration::ZERO, None, 0);
-        Body::new(TimedBody { inner, is_coming: !is_waiting, drain_limit, scarcity, waited, waiting, received })
+        let (inner, waits, received) = (Some(body), Waits::default(), 0);
+        Body::new(TimedBody { inner, is_coming: !is_waiting, drain_limit, scarcity, waits, received })
     });
     next.run(request).await
 }
@@ -94,12 +93,72 @@ struct TimedBody {
     is_coming: bool,
     drain_limit: DrainLimit,
     scarcity: Scarcity,
-    /// Time for which the server has waited for the client. Time in which the handler did not read is not included.
-    waited: Duration,
-    /// Start of the current wait for a chunk, and the timer that ends the wait.
-    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
+    waits: Waits,
     /// Number of bytes received so far.
     received: u64,
+}
+
+/// The times for which a body had no data although the handler had asked for it. Time in which the body has data and the
+/// handler does not read it is not included.
+#[derive(Default)]
+struct Waits {
+    /// Total time of the waits that have ended.
+    total: Duration,
+    current: Option<Wait>,
+}
+
+/// A wait for the next chunk.
+struct Wait {
+    since: Instant,
+    /// The timer that ends the wait.
+    end: Pin<Box<Sleep>>,
+    arrival: Arc<Arrival>,
+}
+
+/// Wakes the task that reads the body, and records the time at which the body got data.
+struct Arrival {
+    task: Waker,
+    at: OnceLock<Instant>,
+}
+
+impl Wake for Arrival {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let _at = self.at.get_or_init(Instant::now);
+        self.task.wake_by_ref();
+    }
+}
+
+impl Waits {
+    /// Polls the body. Returns an error if the body has no data, and the current wait has taken longer than [`STALL`], or
+    /// all waits together longer than `limit` returns. A late handler thus gets the data that have arrived meanwhile.
+    fn poll_frame(
+        &mut self,
+        body: &mut Body,
+        cx: &mut Context<'_>,
+        limit: impl FnOnce() -> Duration,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let arrival = Arc::new(Arrival { task: cx.waker().clone(), at: OnceLock::new() });
+        let waker = Waker::from(Arc::clone(&arrival));
+        let polled = Pin::new(body).poll_frame(&mut Context::from_waker(&waker));
+        if polled.is_ready() {
+            if let Some(wait) = self.current.take() {
+                let arrived_at = wait.arrival.at.get().copied().unwrap_or_else(Instant::now);
+                self.total += arrived_at.saturating_duration_since(wait.since);
+            }
+            return polled;
+        }
+        let total = self.total;
+        let wait = self.current.get_or_insert_with(|| {
+            let left = limit().saturating_sub(total).min(STALL);
+            Wait { since: Instant::now(), end: Box::pin(sleep(left)), arrival: Arc::clone(&arrival) }
+        });
+        wait.arrival = arrival;
+        wait.end.as_mut().poll(cx).map(|()| Some(Err(axum::Error::new(Error::from(ErrorKind::TimedOut)))))
+    }
 }
 
 impl HttpBody for TimedBody {
@@ -110,20 +169,9 @@ impl HttpBody for TimedBody {
         let this = self.get_mut();
         this.is_coming = true;
         let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
-        let mut polled = Pin::new(inner).poll_frame(cx);
-        if polled.is_pending() {
-            let (drain_limit, waited, received) = (&this.drain_limit, this.waited, this.received);
-            let scarcity = &this.scarcity;
-            let (_since, end) = this.waiting.get_or_insert_with(|| {
-                let left = total_time(drain_limit, received, scarcity.is_scarce()).saturating_sub(waited);
-                (Instant::now(), Box::pin(sleep(left)))
-            });
-            if end.as_mut().poll(cx).is_ready() {
-                polled = Poll::Ready(Some(Err(axum::Error::new(Error::from(ErrorKind::TimedOut)))));
-            }
-        } else if let Some((since, _end)) = this.waiting.take() {
-            this.waited += since.elapsed();
-        }
+        let (drain_limit, scarcity, received) = (&this.drain_limit, &this.scarcity, this.received);
+        let limit = || total_time(drain_limit, received, scarcity.is_scarce());
+        let polled = this.waits.poll_frame(inner, cx, limit);
         match &polled {
             Poll::Ready(None | Some(Err(_))) => this.inner = None,
             Poll::Ready(Some(Ok(frame))) => this.received += frame.data_ref().map_or(0, |data| data.len() as u64),
@@ -147,7 +195,7 @@ impl Drop for TimedBody {
         if let (Some(rest), Ok(runtime)) = (rest, tokio::runtime::Handle::try_current()) {
             let most = self.drain_limit.bytes();
             let time = if self.drain_limit.is_extended() { DRAIN_TIME } else { UNAUTHENTICATED_TIME };
-            runtime.spawn(tokio::time::timeout(time, drain(rest, most)));
+            runtime.spawn(timeout(time, drain(rest, most)));
         }
     }
 }
@@ -155,7 +203,7 @@ impl Drop for TimedBody {
 async fn drain(body: Body, most: u64) {
     let mut left = most;
     let mut pieces = body.into_data_stream();
-    while let Some(Ok(piece)) = pieces.next().await {
+    while let Ok(Some(Ok(piece))) = timeout(STALL, pieces.next()).await {
         let Some(rest) = left.checked_sub(piece.len() as u64) else { return };
         left = rest;
     }
@@ -163,7 +211,45 @@ async fn drain(body: Body, most: u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::future::poll_fn;
+
+    use futures_util::stream;
+    use tokio::sync::mpsc;
+
     use super::*;
+
+    type Polled = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
+
+    async fn poll(waits: &mut Waits, body: &mut Body) -> Polled {
+        poll_fn(|cx| Poll::Ready(waits.poll_frame(body, cx, || GRACE))).await
+    }
+
+    /// Lets the current wait end after 20 ms, and sleeps until then without reading the body.
+    async fn delay(waits: &mut Waits) {
+        let end = &mut waits.current.as_mut().unwrap().end;
+        *end = Box::pin(sleep(Duration::from_millis(20)));
+        end.as_mut().await;
+    }
+
+    #[tokio::test]
+    async fn only_time_without_data_counts_as_a_wait_for_the_client() {
+        let (client, mut pieces) = mpsc::unbounded_channel::<Result<Bytes, Infallible>>();
+        let mut body = Body::from_stream(stream::poll_fn(move |cx| pieces.poll_recv(cx)));
+        let mut waits = Waits::default();
+        let begin = Instant::now();
+        assert!(poll(&mut waits, &mut body).await.is_pending());
+        client.send(Ok(Bytes::from_static(b"late"))).unwrap();
+        let sent = begin.elapsed();
+        delay(&mut waits).await;
+        let Poll::Ready(Some(Ok(frame))) = poll(&mut waits, &mut body).await else { panic!("the data were lost") };
+        assert_eq!(frame.into_data().unwrap(), "late");
+        assert!(waits.total <= sent, "{:?}", waits.total);
+        assert!(poll(&mut waits, &mut body).await.is_pending());
+        delay(&mut waits).await;
+        let stalled = poll(&mut waits, &mut body).await;
+        assert!(matches!(stalled, Poll::Ready(Some(Err(_)))), "{stalled:?}");
+    }
 
     #[test]
     fn only_an_authenticated_client_gains_time_with_each_received_byte_up_to_a_day() {

@@ -21,8 +21,11 @@ use crate::write_timeout::with_write_timeout;
 
 /// Maximum size of the head of a request, and of a chunk of its body, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
-/// Time limit for receiving the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(20);
+/// Time limit for receiving the head of a request, from the end of the response before. It is also the time after which hyper
+/// closes an idle connection, so it must be longer than the time for which reverse proxies keep idle connections, usually 60 s.
+/// Otherwise a proxy may send a request at the moment at which the server closes the connection, and respond with 502. The
+/// number of connections, and thus of clients that send their heads slowly, has a limit of its own.
+const HEAD_TIME: Duration = Duration::from_secs(75);
 /// Pause after `accept` has failed, for example because no file descriptor is left.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(200);
 
@@ -102,5 +105,17 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
     drop(listener);
     if tokio::time::timeout(options.shutdown, ending.shutdown()).await.is_err() {
         tracing::warn!("requests were aborted because they did not finish within the shutdown time");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_connections_stay_open_longer_than_those_of_reverse_proxies() {
+        // The default of `keepalive_timeout` of nginx for connections to servers.
+        let proxy = Duration::from_mins(1);
+        assert!(HEAD_TIME >= proxy + Duration::from_secs(10));
     }
 }

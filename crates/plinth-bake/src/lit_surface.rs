@@ -9,7 +9,7 @@ use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Scene};
 use crate::light::LitPoint;
 use crate::samples::TriangleSide;
-use crate::types::{BakeMesh, BakeTexture};
+use crate::types::{BakeMesh, BakeTexture, diffuse_reflectance};
 
 /// Maximum mean transparency of a mesh that appears in reflections.
 const MAX_TRANSPARENCY: f32 = 0.5;
@@ -96,7 +96,7 @@ fn radiance(mesh: &BakeMesh, triangle: usize, weights: [f32; 3], [irradiance, li
         if values.is_empty() { Vec3::ZERO } else { corners.iter().zip(weights).map(|(i, w)| values[*i] * w).sum() }
     };
     let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
-    let diffuse = interpolate(&mesh.albedo) * color * (irradiance + light_irradiance);
+    let diffuse = diffuse_reflectance(interpolate(&mesh.albedo), color) * (irradiance + light_irradiance);
     let glossy = interpolate(&mesh.f0) * DIFFUSE_SHARE_OF_F0 * irradiance;
     mesh.emitted(triangle, weights) + (diffuse + glossy) / std::f32::consts::PI
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Occluder, Scene, basis};
 use crate::samples::TriangleSide;
-use crate::types::{BakeMesh, BakeTexture};
+use crate::types::{BakeMesh, BakeTexture, diffuse_reflectance};
 
 /// Minimum roughness with which the mirror images of lights are computed. Sample points are too far apart for smaller
 /// highlights.
@@ -216,7 +216,8 @@ impl ReflectingHit {
         let (corners, weights) = (mesh.corners(hit.id.triangle as usize), hit.weights());
         let vertices = corners.map(|i| light.vertex(hit.id.mesh as usize, i));
         let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
-        self.diffuse = interpolate(vertices.map(|v| v.albedo), weights) * color * (occluder.share / PI);
+        let albedo = interpolate(vertices.map(|v| v.albedo), weights);
+        self.diffuse = diffuse_reflectance(albedo, color) * (occluder.share / PI);
         if mesh.f0.is_empty() {
             return;
         }

@@ -227,9 +227,9 @@ impl Refiner<'_> {
         let mesh = &self.scene.meshes[sub_triangle.side.mesh as usize];
         let corners = mesh.corners(sub_triangle.side.triangle as usize);
         // The error is weighted by the albedo. The minimum keeps dark surfaces from being refined too little. It is higher
-        // for surfaces with a texture, whose brightness varies within a triangle.
+        // for surfaces with a texture, whose brightness varies within a triangle. An albedo above 1 counts as 1.
         let min_albedo = if mesh.texture.is_some() { 0.5 } else { 0.1 };
-        (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(min_albedo))
+        (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).clamp(Vec3::splat(min_albedo), Vec3::ONE)
     }
 }
 

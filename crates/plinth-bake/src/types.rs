@@ -20,7 +20,8 @@ pub struct BakeMesh {
     pub indices: Vec<u32>,
     /// Whether both sides of the triangles are visible and receive light.
     pub double_sided: bool,
-    /// Linear diffuse albedo of each vertex, to be multiplied by the colour of `texture`.
+    /// Linear diffuse albedo of each vertex, to be multiplied by the colour of `texture`. Products are clamped to
+    /// 0 to 1.
     pub albedo: Vec<Vec3>,
     /// Linear reflectance of each vertex at normal incidence. If the list is empty, the mesh has no specular
     /// reflection.
@@ -101,6 +102,13 @@ impl BakeTexture {
             Vec3::new(r, g, b)
         })
     }
+}
+
+/// Returns the fraction of the light that a surface reflects diffusely: its albedo times the colour of its texture. The
+/// result is at most 1, because light between surfaces that reflect more than they receive would grow with each bounce.
+#[inline]
+pub(crate) fn diffuse_reflectance(albedo: Vec3, color: Vec3) -> Vec3 {
+    (albedo * color).clamp(Vec3::ZERO, Vec3::ONE)
 }
 
 /// An image with linear colour and alpha, in row-major order.

@@ -14,6 +14,7 @@ mod migration_lock;
 mod pool;
 #[cfg(test)]
 mod query_plan;
+mod real_path;
 mod render_hours;
 mod row;
 mod sql;
@@ -50,6 +51,7 @@ pub mod referencing_rows;
 pub mod render_counts;
 pub mod renders;
 pub mod sessions;
+pub mod share_time;
 pub mod staged;
 pub mod storage;
 pub mod textures;
@@ -64,6 +66,7 @@ pub use error::DbError;
 pub use listen::{Heard, PictureListener, QueueListener, Queued, is_preview_worker_listening};
 pub use migrate::newest_version;
 pub use pool::{Db, DbOptions, TimeLimits};
+pub use real_path::real_path;
 pub use system::create_sqlite_file;
 pub use tx::Tx;
 

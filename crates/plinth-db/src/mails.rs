@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use plinth_spec::names;
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{Sql, params};
 use crate::states::BuiltSql;
 use crate::table::insert;
 use crate::{Result, Tx};
@@ -74,6 +74,18 @@ fn mail(row: &Row) -> Result<WaitingMail> {
 pub async fn postpone(tx: &mut Tx, mail: &WaitingMail, due_at: i64) -> Result<()> {
     let sql = "UPDATE mails SET due_at = $3 WHERE id = $1 AND attempts = $2";
     tx.execute(sql, params![mail.id.as_str(), mail.attempts, due_at]).await.map(drop)
+}
+
+/// Makes mails that are due after `latest` due at `due_at`. A mail is due that late only if the clock was set back since. Skips mails that
+/// other transactions are changing. Returns the number of changed mails.
+pub async fn bring_forward(tx: &mut Tx, latest: i64, due_at: i64) -> Result<u64> {
+    macro_rules! update {
+        ($lock:literal) => {
+            concat!("UPDATE mails SET due_at = $2 WHERE id IN (SELECT id FROM mails WHERE due_at > $1", $lock, ")")
+        };
+    }
+    let sql = Sql { sqlite: update!(""), postgres: update!(" FOR UPDATE SKIP LOCKED") };
+    tx.execute(sql, params![latest, due_at]).await
 }
 
 /// Deletes a mail that was sent, or will not be sent.

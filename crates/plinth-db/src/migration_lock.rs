@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use crate::Result;
 use crate::error::DbError;
+use crate::real_path::real_path;
 use crate::system::open_lock_file;
 
 /// Maximum time that a process waits for the migrations of another one.
@@ -22,9 +23,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// if it were deleted, two processes could lock different files of the same name.
 /// Errors: the lock file cannot be opened or locked, or another process holds the lock for longer than `limit`.
 pub(crate) async fn acquire(database: &Path, limit: Duration) -> Result<File> {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".migration.lock");
-    let path = PathBuf::from(path);
+    let path = lock_path(database).map_err(|source| DbError::MigrationLock { file: database.to_owned(), source })?;
     let file = open(&path).map_err(|source| DbError::MigrationLock { file: path.clone(), source })?;
     let begin = Instant::now();
     loop {
@@ -36,6 +35,13 @@ pub(crate) async fn acquire(database: &Path, limit: Duration) -> Result<File> {
         }
         sleep(RETRY_INTERVAL).await;
     }
+}
+
+/// Returns the path of the lock file, which is the same for all paths that lead to a database.
+fn lock_path(database: &Path) -> io::Result<PathBuf> {
+    let mut path = real_path(database)?.into_os_string();
+    path.push(".migration.lock");
+    Ok(path.into())
 }
 
 /// Opens a lock file, and creates it if it does not exist. A user who may only read the file can lock it, too.
@@ -96,5 +102,22 @@ mod tests {
         drop(waited.unwrap());
         let error = acquire(&file.with_file_name("missing/plinth.db"), WAIT_LIMIT).await.unwrap_err();
         assert!(matches!(error, DbError::MigrationLock { .. }), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_symbolic_link_to_a_database_has_the_lock_of_the_database() {
+        let database = TestDatabase::sqlite();
+        let file = file_of(&database);
+        let link = file.with_file_name("link.db");
+        std::os::unix::fs::symlink(file, &link).unwrap();
+        for exists in [false, true] {
+            if exists {
+                std::fs::write(file, "").unwrap();
+            }
+            let _held = acquire(file, Duration::ZERO).await.unwrap();
+            let error = acquire(&link, Duration::ZERO).await.unwrap_err();
+            assert!(matches!(error, DbError::MigrationRuns { .. }), "{error}, exists: {exists}");
+        }
     }
 }

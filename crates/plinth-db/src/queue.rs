@@ -12,12 +12,14 @@ use crate::listen::{self, Queued};
 use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 use crate::states::{BuiltSql, may, may_package};
-use crate::{Result, Tx};
+use crate::{Result, Tx, share_time};
 
 /// Number of accounts that one query reads.
 const PAGE_ACCOUNTS: i64 = 16;
 /// Number of accounts that a query reads if other transactions have reserved the first [`PAGE_ACCOUNTS`].
 const CROWDED_PAGE_ACCOUNTS: i64 = 256;
+/// Maximum time in milliseconds that may be charged in advance by [`begin_slot`].
+const MAX_ADVANCE_MS: i64 = 60_000;
 
 /// Kind of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,8 +269,9 @@ pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId,
     Ok(())
 }
 
-/// Starts to measure the time during which a worker slot processes the render `id`. Charges the time from `now` to `from` to
-/// the account in advance. Without this charge, the account would keep its place at the head of the queue.
+/// Starts to measure the time during which a worker slot processes the render `id`. Charges the time from `now` to `from`, which
+/// must be at most a minute, to the account in advance. Without this charge, the account would keep its place at the head of the
+/// queue.
 pub async fn begin_slot(tx: &mut Tx, id: &RenderId, account: &AccountId, now: i64, from: i64) -> Result<()> {
     tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, from]).await?;
     charge(tx, account, from - now, now).await
@@ -296,6 +299,8 @@ pub async fn measure_slot(
     let sql = "SELECT payer_id, slot_since FROM renders WHERE id = $1 AND lease_token = $2 AND slot_since IS NOT NULL";
     let Some(row) = tx.fetch_optional(sql, params![id, token]).await? else { return Ok(None) };
     let (account, since) = (row.parsed("payer_id", AccountId::parse)?, row.int("slot_since")?);
+    // If the clock was set back, the measurement starts again.
+    let since = if since > now + MAX_ADVANCE_MS { now } else { since };
     let until = if is_last { None } else { Some(since.max(now)) };
     tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, until]).await?;
     Ok(Some(SlotTime { account, used_ms: now - since }))
@@ -322,15 +327,19 @@ async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Res
     }
     macro_rules! score {
         ($lock:literal) => {
-            concat!("SELECT score FROM shares WHERE account_id = $1", $lock)
+            concat!(
+                "SELECT score, (SELECT value FROM instance WHERE key = $2) AS ahead FROM shares WHERE account_id = $1",
+                $lock
+            )
         };
     }
     // Creates a missing row, so that the next statement can lock it.
     let sql = "INSERT INTO shares (account_id, score) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING";
     tx.execute(sql, params![account, UNUSED]).await?;
     let sql = Sql { sqlite: score!(""), postgres: score!(" FOR UPDATE") };
-    let score = tx.fetch_one(sql, params![account]).await?.real("score")?;
-    let score = score_after(score, used_ms as f64 / 1000.0, now);
+    let row = tx.fetch_one(sql, params![account, share_time::AHEAD]).await?;
+    let ahead = row.maybe_parsed("ahead", |value| value.parse::<i64>().ok())?.unwrap_or(0);
+    let score = score_after(row.real("score")?, used_ms as f64 / 1000.0, now + ahead);
     tx.execute("UPDATE shares SET score = $2 WHERE account_id = $1", params![account, score]).await?;
     tx.execute(&SET_SCORE, params![account, score]).await.map(drop)
 }

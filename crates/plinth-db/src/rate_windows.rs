@@ -2,8 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::sql::{Param, now_ms, params};
+use crate::sql::{Param, Sql, now_ms, params};
 use crate::{Conn, DbError, Result, Tx};
+
+/// Maximum time in milliseconds by which a window may start after the time at which a request read the clock. While the request
+/// waited for a lock, another request may have started the window; a statement ends after this time
+/// ([`TimeLimits::statement`](crate::TimeLimits)). A window that starts later is from before the clock was set back.
+const MAX_AHEAD_MS: i64 = 30_000;
 
 /// State of a window after requests were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +17,14 @@ pub struct Window {
     pub requests: u64,
     /// End of the window.
     pub ends_at: i64,
+}
+
+impl Window {
+    /// Returns whether requests are no longer counted in this window, whose length is `length_ms`: it has ended, or the clock was set
+    /// back since it started.
+    pub const fn is_over(self, now: i64, length_ms: i64) -> bool {
+        self.ends_at <= now || self.ends_at - length_ms > now + MAX_AHEAD_MS
+    }
 }
 
 /// Result of [`count`] for one key.
@@ -24,9 +37,9 @@ pub struct Counted {
 }
 
 /// Counts several requests under several keys, each given with its limit, in the current window of each key. Starts a new
-/// window if the current one has ended. A request that exceeds the limit of a key is not counted under the keys after it.
-/// Returns the result for each key under which a request was counted, and the current time. `now` is the current time; `None`
-/// means the time of the database's clock.
+/// window if the current one is over ([`Window::is_over`]). A request that exceeds the limit of a key is not counted under the
+/// keys after it. Returns the result for each key under which a request was counted, and the current time. `now` is the current
+/// time; `None` means the time of the database's clock.
 ///
 /// Runs a single statement, because every request to the API waits for it. The commit does not wait for the disk, so the
 /// counts of the last second may be lost if the database crashes.
@@ -41,6 +54,8 @@ pub async fn count(
     let (mut steps, mut columns, mut joins) = (String::new(), String::new(), String::new());
     let requests = i64::try_from(requests).unwrap_or(i64::MAX);
     let mut values = vec![Param::from(now), Param::from(length_ms), Param::from(requests)];
+    // The SQL of `Window::is_over`.
+    let is_over = format!("w.ends_at <= excluded.started_at OR w.started_at > excluded.started_at + {MAX_AHEAD_MS}");
     for (n, (key, limit)) in keys.iter().enumerate() {
         let (key_number, limit_number) = (values.len() + 1, values.len() + 2);
         values.extend([Param::from(key.as_str()), Param::from(i64::from(*limit))]);
@@ -53,7 +68,6 @@ pub async fn count(
                 (passed, source)
             },
         );
-        let is_over = "w.ends_at <= excluded.started_at";
         let _never_fails = write!(
             steps,
             ", step{n} AS (INSERT INTO rate_windows AS w (key, started_at, ends_at, requests) \
@@ -102,7 +116,34 @@ pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<Window>> {
     row.map(|row| Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })).transpose()
 }
 
-/// Deletes windows that have ended. Returns the number of deleted windows.
+/// Deletes windows that have ended, except those in which other transactions count requests. Returns the number of deleted windows.
+///
+/// The transaction should do nothing else. It locks windows in any order, so if it also waited for a lock, it could deadlock with
+/// a request that counts under several keys.
 pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
-    tx.execute("DELETE FROM rate_windows WHERE ends_at <= $1", params![now]).await
+    let sql = Sql {
+        sqlite: "DELETE FROM rate_windows WHERE ends_at <= $1",
+        postgres: "WITH ended AS MATERIALIZED (SELECT key FROM rate_windows WHERE ends_at <= $1 FOR UPDATE SKIP LOCKED) \
+                   DELETE FROM rate_windows WHERE key IN (SELECT key FROM ended)",
+    };
+    tx.execute(sql, params![now]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TimeLimits;
+
+    #[test]
+    fn a_window_is_over_after_its_end_or_if_the_clock_was_set_back() {
+        let window = Window { requests: 1, ends_at: 160_000 };
+        let is_over = |now| window.is_over(now, 60_000);
+        assert!(is_over(160_000) && !is_over(159_999) && !is_over(100_000));
+        assert!(!is_over(70_000) && is_over(69_999), "it starts at 100 s");
+    }
+
+    #[test]
+    fn a_window_may_start_while_a_statement_waits() {
+        assert_eq!(TimeLimits::default().statement.as_millis(), u128::from(MAX_AHEAD_MS.unsigned_abs()));
+    }
 }

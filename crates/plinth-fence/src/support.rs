@@ -34,16 +34,16 @@ impl Support {
     }
 
     /// Returns a clause for each part of the sandbox that the kernel does not support. If jobs run as a user of their
-    /// own (`has_own_user`), the clause about truncation is omitted, because file permissions protect the server's
-    /// files. The clause about signals remains, because all jobs run as the same user.
+    /// own (`has_own_user`), this user protects the server's files and processes, but not those of other jobs, because
+    /// all jobs run as the same user.
     pub fn lacks(&self, has_own_user: bool) -> Vec<String> {
         let mut lacks = Vec::new();
         match self.landlock_abi {
             None => lacks.push("the kernel has no Landlock, so a job may open the files of its user".to_owned()),
             Some(abi) => {
-                if abi < TRUNCATE_ABI && !has_own_user {
-                    lacks
-                        .push(format!("Landlock ABI {abi} lets a job truncate files of its user (Linux 6.2 does not)"));
+                if abi < TRUNCATE_ABI {
+                    let whose = if has_own_user { "other jobs" } else { "its user" };
+                    lacks.push(format!("Landlock ABI {abi} lets a job truncate files of {whose} (Linux 6.2 does not)"));
                 }
                 if abi < SIGNAL_ABI && has_own_user {
                     lacks.push(format!("Landlock ABI {abi} lets a job signal other jobs (Linux 6.12 does not)"));
@@ -80,8 +80,6 @@ mod tests {
 
     #[test]
     fn missing_parts_are_listed_and_a_job_user_makes_up_for_some() {
-        let old = Support { landlock_abi: Some(1), seccomp: true };
-        assert_eq!((old.lacks(false).len(), old.lacks(true).len()), (2, 1));
         let ubuntu = Support { landlock_abi: Some(4), seccomp: true };
         let [signals] = ubuntu.lacks(false).try_into().unwrap();
         assert!(signals.contains("ABI 4") && signals.contains("--job-user"), "{signals}");
@@ -91,5 +89,18 @@ mod tests {
         assert!(new.lacks(false).is_empty() && new.lacks(true).is_empty());
         let none = Support { landlock_abi: None, seccomp: false };
         assert_eq!((none.lacks(false).len(), none.lacks(true).len()), (2, 2));
+    }
+
+    #[test]
+    fn kernels_that_do_not_restrict_truncation_say_whose_files_are_in_danger() {
+        for (abi, is_restricted) in [(1, false), (2, false), (3, true), (4, true), (6, true)] {
+            let support = Support { landlock_abi: Some(abi), seccomp: true };
+            for (has_own_user, whose) in [(false, "truncate files of its user"), (true, "truncate files of other jobs")]
+            {
+                let lacks = support.lacks(has_own_user);
+                let says = |part: &str| lacks.iter().any(|clause| clause.contains(part));
+                assert_eq!((says("truncate"), says(whose)), (!is_restricted, !is_restricted), "{abi}: {lacks:?}");
+            }
+        }
     }
 }

@@ -138,9 +138,14 @@ fn forbidden(starts_processes: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, 
         rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)
     });
     let mut clones = namespaces.collect::<Result<Vec<_>, _>>()?;
+    // Threads with open files of their own. The worker, which measures the files that a process keeps open, would not find them.
+    let [thread, files] = [libc::CLONE_THREAD, libc::CLONE_FILES].map(|flag| u64::from(flag.unsigned_abs()));
+    clones.push(rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(thread | files), thread)?);
+    let flag = u64::from(libc::CLOSE_RANGE_UNSHARE);
+    let by_closing = rule(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)?;
+    rules.insert(libc::SYS_close_range, vec![by_closing]);
     if !starts_processes {
-        let flag = u64::from(libc::CLONE_THREAD.unsigned_abs());
-        clones.push(rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), 0)?);
+        clones.push(rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(thread), 0)?);
     }
     rules.insert(libc::SYS_clone, clones);
     // The ioctl TIOCSTI could inject input into the server's terminal.
@@ -193,7 +198,8 @@ fn rule(argument: u8, size: SeccompCmpArgLen, is: SeccompCmpOp, value: u64) -> R
 fn forbid_x32(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     const BIT: i64 = 0x4000_0000;
     const OWN: std::ops::RangeInclusive<i64> = 512..=547;
-    let conditional = [libc::SYS_clone, libc::SYS_utimensat].into_iter().chain(CONTROLS.iter().copied());
+    let conditional =
+        [libc::SYS_clone, libc::SYS_close_range, libc::SYS_utimensat].into_iter().chain(CONTROLS.iter().copied());
     let more = conditional.chain(ABSENT.iter().copied()).chain(OWN);
     let numbers: Vec<i64> = rules.keys().copied().chain(more).collect();
     rules.extend(numbers.into_iter().map(|number| (number | BIT, Vec::new())));

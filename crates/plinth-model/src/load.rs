@@ -51,7 +51,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     let target_count = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
     let animations = clip::clips(source, &graph.model_index, target_count)?;
     decompose_animated_matrices(source, &mut nodes, &animations);
-    fill_in_defaults(source, &mut nodes)?;
+    fill_in_defaults(source, &mut nodes, &graph.hidden_meshes)?;
     let textures = material::textures(source)?;
     drop_direction_maps_without_image(source, &mut materials, &textures);
     let used_materials = used_materials(&meshes, materials.len());
@@ -137,9 +137,10 @@ fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animatio
 }
 
 /// Gives nodes without morph weights the morph weights of their mesh, and gives all nodes that have a mesh unique
-/// names.
-fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
-    for node in nodes.iter_mut() {
+/// names. Hidden nodes get names as if they were visible, so the names of the others do not depend on what is hidden.
+fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node], hidden_meshes: &BTreeMap<usize, usize>) -> Result<()> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (i, node) in nodes.iter_mut().enumerate() {
         if node.weights.is_empty()
             && let Some(mesh) = node.mesh
         {
@@ -148,16 +149,12 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
             source.budget.take::<f32>(weights.len())?;
             node.weights = weights.to_vec();
         }
-        if node.name.is_empty()
-            && let Some(mesh) = node.mesh
-        {
+        let Some(mesh) = node.mesh.or_else(|| hidden_meshes.get(&i).copied()) else { continue };
+        if node.name.is_empty() {
             let name = given_name(source.root.meshes[mesh].name.as_deref());
             source.budget.take::<u8>(name.map_or(0, str::len))?;
             node.name = name.map_or_else(|| format!("mesh_{mesh}"), str::to_owned);
         }
-    }
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for node in nodes.iter_mut().filter(|n| n.mesh.is_some()) {
         node.name = unique_name(&mut seen, &node.name);
     }
     Ok(())

@@ -34,6 +34,7 @@ const KNOWN_EXTENSIONS: &[&str] = &[
     "KHR_materials_volume",
     "KHR_mesh_quantization",
     "KHR_meshopt_compression",
+    "KHR_node_visibility",
     "KHR_texture_basisu",
     "KHR_texture_transform",
 ];

@@ -7,11 +7,13 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use bytemuck::NoUninit;
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
+
+use crate::system::inode_change_time;
 
 /// Beginning of the names of files that are not complete yet.
 const UNFINISHED: &str = ".plinth-cache-";
@@ -27,7 +29,34 @@ const HEAD: usize = MAGIC.len() + size_of::<u128>();
 pub struct Cache {
     folder: PathBuf,
     most_bytes: u64,
-    program: [u64; 2],
+    program: Program,
+}
+
+/// The identity of a build of this program. Some package managers (Nix, OSTree) give all files the same modification
+/// time, so length and modification time alone do not tell builds apart.
+#[derive(Clone, Debug)]
+struct Program {
+    version: &'static str,
+    /// Length of the executable in bytes.
+    length: u64,
+    /// Modification time of the executable.
+    modified: SystemTime,
+    /// Time of the last change of the executable's inode. See [`inode_change_time`].
+    inode_changed: (i64, i64),
+}
+
+impl Program {
+    /// Returns the identity of the running program.
+    /// Errors: if the program cannot read its own executable.
+    fn running() -> io::Result<Self> {
+        let executable = std::fs::metadata(std::env::current_exe()?)?;
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION"),
+            length: executable.len(),
+            modified: executable.modified()?,
+            inode_changed: inode_change_time(&executable),
+        })
+    }
 }
 
 impl Cache {
@@ -36,9 +65,7 @@ impl Cache {
     /// program are not used.
     /// Errors: if the program cannot read its own executable.
     pub fn open(folder: PathBuf, most_bytes: u64) -> io::Result<Self> {
-        let program = std::fs::metadata(std::env::current_exe()?)?;
-        let changed = program.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Ok(Self { folder, most_bytes, program: [program.len(), changed.as_nanos() as u64] })
+        Ok(Self { folder, most_bytes, program: Program::running()? })
     }
 
     /// Returns the path of the folder.
@@ -50,7 +77,8 @@ impl Cache {
     /// computation to the key.
     pub(crate) fn key(&self, kind: &'static str) -> Key {
         let mut key = Key { kind, hash: XxHash3_128::new() };
-        key.list(&self.program);
+        let Program { version, length, modified, inode_changed } = &self.program;
+        key.debug(&(version, length, modified, inode_changed));
         key
     }
 
@@ -156,6 +184,9 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     fn cache(folder: &tempfile::TempDir, most_bytes: u64) -> Cache {
@@ -193,7 +224,7 @@ mod tests {
         for (i, name) in [&a, &b, &c].into_iter().enumerate() {
             cache.store(name, &[0; 10]).unwrap();
             let file = File::options().append(true).open(cache.folder().join(name)).unwrap();
-            file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(i as u64)).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(i as u64)).unwrap();
         }
         cache.load(&a).unwrap();
         cache.store(&d, &[0; 10]).unwrap();
@@ -219,6 +250,29 @@ mod tests {
         cache.store(&name, &[0; 10]).unwrap();
         assert!(users.iter().all(|name| cache.folder().join(name).exists()));
         assert!(!unfinished.exists() && cache.load(&name).is_some());
+    }
+
+    #[test]
+    fn keys_of_different_builds_differ() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(&folder, 1);
+        assert_eq!(cache.program.version, env!("CARGO_PKG_VERSION"));
+        let executable = std::fs::metadata(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(cache.program.inode_changed, inode_change_time(&executable));
+        let changes: [fn(&mut Program); 5] = [
+            |_same| (),
+            |program| program.version = "another version",
+            |program| program.length += 1,
+            |program| program.modified += Duration::from_secs(1),
+            |program| program.inode_changed.1 += 1,
+        ];
+        let names = changes.map(|change| {
+            let mut other = cache.clone();
+            change(&mut other.program);
+            other.key("k").name()
+        });
+        assert_eq!(names[0], cache.key("k").name());
+        assert_eq!(BTreeSet::from(names).len(), changes.len());
     }
 
     #[test]

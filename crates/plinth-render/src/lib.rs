@@ -41,6 +41,7 @@ mod region;
 mod renderer;
 mod second_device;
 mod shader;
+mod system;
 mod targets;
 mod upload;
 mod used_materials;

@@ -21,6 +21,7 @@ use crate::scene::{Background, LightDetail, Scene};
 use crate::shot::{Shot, SurfaceId};
 use crate::shots::shots;
 use crate::surroundings::{gain, surroundings};
+use crate::visible::Visible;
 use crate::{clip, lights, material};
 
 /// Builds the scene of a video or a still.
@@ -99,9 +100,10 @@ impl PlacedModel {
     ) -> Result<Self, SceneError> {
         let mut warnings = model.warnings.clone();
         warnings.extend(settings.unused());
-        let model = material::edited(model, settings, assets, frames.max_texture_side, &mut warnings);
         let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
         let clip = chosen_clip(&model, settings.model(), &mut warnings);
+        let visible = Visible { hidden: &hidden_nodes, clip };
+        let model = material::edited(model, settings, assets, frames.max_texture_side, visible, &mut warnings);
         let playing = clip.and_then(|c| model.animations.get(c));
         let clip_times = times(playing);
         let seen: Vec<f32> = clip_times.iter().flatten().copied().collect();

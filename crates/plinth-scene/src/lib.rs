@@ -36,6 +36,7 @@ mod shot;
 mod shots;
 mod surroundings;
 mod texture_maps;
+mod visible;
 mod wireframe;
 
 pub use assets::SceneAssets;

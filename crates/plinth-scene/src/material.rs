@@ -9,21 +9,24 @@ use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
 use crate::assets::SceneAssets;
 use crate::lights::linear;
 use crate::texture_maps::{self, WhitenedImages};
-use crate::wireframe;
+use crate::visible::Visible;
+use crate::wireframe::{MAX_EDGES, Wireframes};
 
 /// Default value of the alpha cutoff (glTF 2.0, section 5.19).
 const CUTOFF: f32 = 0.5;
-/// Maximum number of vertices of a flat-shaded material. Flat shading creates a vertex for each corner of each
-/// triangle.
+/// Maximum number of vertices of all materials that edits make flat-shaded, including instances. Flat shading creates a
+/// vertex for each corner of each triangle.
 const MAX_FLAT_CORNERS: usize = 30_000_000;
 
 /// Returns the model after applying the material edits of the settings. Images that become textures are scaled down so
-/// that no side is longer than `max_side` texels. Adds a warning for each edit that has no effect.
+/// that no side is longer than `max_side` texels. The geometry of hidden meshes stays as it is. Adds a warning for each
+/// edit that has no effect.
 pub(crate) fn edited(
     model: Arc<Model>,
     settings: &RenderSettings,
     assets: &SceneAssets<'_>,
     max_side: u32,
+    visible: Visible<'_>,
     warnings: &mut Vec<String>,
 ) -> Arc<Model> {
     if settings.material_edits().is_empty() {
@@ -33,6 +36,7 @@ pub(crate) fn edited(
     // Materials with the same image share it.
     let mut images: BTreeMap<&str, Arc<Image>> = BTreeMap::new();
     let mut whitened_images = WhitenedImages::default();
+    let mut geometry = Geometry::new(&model, visible);
     for (name, edit) in settings.material_edits() {
         let named: Vec<usize> =
             (0..model.materials.len()).filter(|i| model.materials[*i].name == cut_name(name)).collect();
@@ -48,7 +52,7 @@ pub(crate) fn edited(
             Some(Arc::clone(images.entry(id).or_insert(Arc::new(image.ok()?))))
         });
         for index in named {
-            let mut work = MaterialEditor { model: &mut model, index, edit, warn: &mut warn };
+            let mut work = MaterialEditor { model: &mut model, index, edit, geometry: &mut geometry, warn: &mut warn };
             work.factors();
             work.maps(image.as_ref(), &mut whitened_images);
             work.shape();
@@ -64,11 +68,27 @@ pub fn max_texture_side(longest: u32) -> u32 {
     (2 * longest).next_power_of_two().clamp(512, 8192)
 }
 
+/// The geometry that the edits of a model add. Its limits apply to all edits together.
+struct Geometry<'a> {
+    /// For each mesh, how often it is drawn, including instances.
+    draws: Vec<usize>,
+    /// Number of vertices of the materials that edits have made flat-shaded so far, including instances.
+    flat_corners: usize,
+    wireframes: Wireframes<'a>,
+}
+
+impl<'a> Geometry<'a> {
+    fn new(model: &Model, visible: Visible<'a>) -> Self {
+        Self { draws: visible.draw_counts(model), flat_corners: 0, wireframes: Wireframes::new(visible) }
+    }
+}
+
 /// Applies one edit to one material.
-struct MaterialEditor<'a> {
+struct MaterialEditor<'a, 'v> {
     model: &'a mut Model,
     index: usize,
     edit: &'a MaterialEdit,
+    geometry: &'a mut Geometry<'v>,
     warn: &'a mut dyn FnMut(&str),
 }
 
@@ -84,7 +104,7 @@ fn set_color(to: &mut [f32; 3], from: Option<[u8; 3]>) {
     }
 }
 
-impl MaterialEditor<'_> {
+impl MaterialEditor<'_, '_> {
     /// Applies the numbers, colours and modes of the edit.
     fn factors(&mut self) {
         let edit = self.edit;
@@ -159,31 +179,40 @@ impl MaterialEditor<'_> {
             Some(Faces::Double) => self.model.materials[self.index].double_sided = true,
             Some(Faces::Back) => {
                 self.model.materials[self.index].double_sided = false;
-                self.primitives().for_each(turn_inside_out);
+                self.primitives().for_each(|(_, primitive)| turn_inside_out(primitive));
             }
             None => {}
         }
         if self.edit.flat_shading == Some(true) {
-            let material = self.model.materials[self.index].clone();
-            let corners: usize = self.primitives().map(|p| p.indices.len()).sum();
-            if corners <= MAX_FLAT_CORNERS {
-                self.primitives().for_each(|p| p.shade_flat(&material));
-            } else {
-                (self.warn)("flatShading has no effect: the surface has too many triangles");
-            }
+            self.shade_flat();
         }
         if self.edit.wireframe == Some(true)
-            && let Err(edges) = wireframe::draw_edges(self.model, self.index)
+            && !self.geometry.wireframes.draw(self.model, self.index, &self.geometry.draws)
         {
-            (self.warn)(&format!("wireframe has no effect: the surface has too many edges ({edges})"));
+            (self.warn)(&format!(
+                "wireframe has no effect: the wireframes and their instances would have more than {MAX_EDGES} edges"
+            ));
         }
     }
 
-    /// Returns the primitives that use the material.
-    fn primitives(&mut self) -> impl Iterator<Item = &mut plinth_model::Primitive> {
+    fn shade_flat(&mut self) {
+        let added: usize = self.primitives().map(|(draws, primitive)| draws * primitive.indices.len()).sum();
+        let corners = self.geometry.flat_corners + added;
+        if corners > MAX_FLAT_CORNERS {
+            (self.warn)("flatShading has no effect: the surface has too many triangles");
+            return;
+        }
+        self.geometry.flat_corners = corners;
+        let material = self.model.materials[self.index].clone();
+        self.primitives().for_each(|(_, primitive)| primitive.shade_flat(&material));
+    }
+
+    /// Returns the visible primitives that use the material, and how often each is drawn.
+    fn primitives(&mut self) -> impl Iterator<Item = (usize, &mut plinth_model::Primitive)> {
         let index = self.index;
-        let all = self.model.meshes.iter_mut().flat_map(|m| &mut m.primitives);
-        all.filter(move |p| p.material == index && p.topology == Topology::Triangles)
+        let visible = self.model.meshes.iter_mut().zip(&self.geometry.draws).filter(|(_, draws)| **draws > 0);
+        let all = visible.flat_map(|(mesh, draws)| mesh.primitives.iter_mut().map(move |p| (*draws, p)));
+        all.filter(move |(_, p)| p.material == index && p.topology == Topology::Triangles)
     }
 }
 

@@ -150,7 +150,7 @@ fn upright_from_measured((min, max): (DVec3, DVec3), stretch: DVec3) -> DMat4 {
 }
 
 /// Returns a transform that moves the rest pose of the model to the origin and scales it to about 1 unit.
-fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
+pub(crate) fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     let as_it_is = Placed { model, hidden, world_from_model: DMat4::IDENTITY };
     let (min, max) = Motion::of(&as_it_is, None, &[]).bounds(true).ok_or(SceneError::NothingVisible)?;
     let (min, max) = (min.as_dvec3(), max.as_dvec3());

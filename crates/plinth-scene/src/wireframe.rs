@@ -6,51 +6,90 @@ use std::collections::{BTreeMap, BTreeSet};
 use glam::{DMat4, Vec3};
 use plinth_model::{Model, MorphTarget, Primitive, Topology};
 
+use crate::fit::Motion;
+use crate::place::near_origin;
 use crate::pose::Placed;
-use crate::shot::PosedPrimitive;
+use crate::visible::Visible;
 
 /// Width of an edge in world units. It is about two pixels wide in a video of quality `standard`.
 const WIDTH: f32 = 0.004;
-/// Maximum number of edges. Each edge becomes eight vertices.
-const MAX_EDGES: usize = 400_000;
+/// Maximum number of edges of all wireframes of a model, including instances. Each edge becomes eight vertices.
+pub(crate) const MAX_EDGES: usize = 400_000;
 
-/// Replaces the triangles of a material by bands along their edges.
-/// Errors: the number of edges, if it exceeds [`MAX_EDGES`].
-pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize> {
-    let widths = object_widths(model, material);
-    let mut drawn = BTreeMap::new();
-    let mut count = 0;
-    for (place, width) in widths {
-        let primitive = &model.meshes[place.0].primitives[place.1];
-        let edges = edges(primitive);
-        count += edges.len();
-        if count > MAX_EDGES {
-            return Err(count);
-        }
-        drawn.insert(place, bands(primitive, &edges, width * 0.5));
-    }
-    for ((mesh, index), bands) in drawn {
-        model.meshes[mesh].primitives[index] = bands;
-    }
-    let m = &mut model.materials[material];
-    m.double_sided = true;
-    // The bands have no tangents, which normal maps and anisotropy need.
-    (m.normal_texture, m.anisotropy) = (None, None);
-    if let Some(coat) = &mut m.clearcoat {
-        coat.normal_texture = None;
-    }
-    Ok(())
+/// The wireframes of a model.
+pub(crate) struct Wireframes<'a> {
+    visible: Visible<'a>,
+    /// Number of edges so far, including instances.
+    edges: usize,
+    /// Size of the model, which is measured before the first wireframe is drawn.
+    size: Option<ModelSize>,
 }
 
-/// Returns half the width of the edges for each primitive of a material, in units of the primitive's space. A key
+impl<'a> Wireframes<'a> {
+    pub(crate) fn new(visible: Visible<'a>) -> Self {
+        Self { visible, edges: 0, size: None }
+    }
+
+    /// Replaces the visible triangles of a material by bands along their edges. `draws` contains for each mesh how
+    /// often it is drawn. Returns false and changes nothing if all wireframes together would have more than
+    /// [`MAX_EDGES`] edges.
+    pub(crate) fn draw(&mut self, model: &mut Model, material: usize, draws: &[usize]) -> bool {
+        let visible = self.visible;
+        let size = *self.size.get_or_insert_with(|| ModelSize::of(model, visible));
+        let mut count = self.edges;
+        let mut drawn = BTreeMap::new();
+        for (place, width) in object_widths(model, material, visible.hidden, size) {
+            let primitive = &model.meshes[place.0].primitives[place.1];
+            let edges = edges(primitive);
+            count += edges.len() * draws[place.0];
+            if count > MAX_EDGES {
+                return false;
+            }
+            drawn.insert(place, bands(primitive, &edges, width * 0.5));
+        }
+        self.edges = count;
+        for ((mesh, index), bands) in drawn {
+            model.meshes[mesh].primitives[index] = bands;
+        }
+        let m = &mut model.materials[material];
+        m.double_sided = true;
+        // The bands have no tangents, which normal maps and anisotropy need.
+        (m.normal_texture, m.anisotropy) = (None, None);
+        if let Some(coat) = &mut m.clearcoat {
+            coat.normal_texture = None;
+        }
+        true
+    }
+}
+
+/// The size of a model, from which the width of its edges is computed. The model is later scaled so that `span` becomes
+/// 2 world units.
+#[derive(Clone, Copy)]
+struct ModelSize {
+    /// Transform to the coordinate system in which the model is measured.
+    measured_from_model: DMat4,
+    /// Length of the largest side of the box around all visible meshes over the whole clip.
+    span: f32,
+}
+
+impl ModelSize {
+    fn of(model: &Model, visible: Visible<'_>) -> Self {
+        // This fails if nothing is visible. Then no edges are drawn.
+        let measured_from_model = near_origin(model, visible.hidden).unwrap_or(DMat4::IDENTITY);
+        let placed = Placed { model, hidden: visible.hidden, world_from_model: measured_from_model };
+        let clip = visible.clip.and_then(|clip| model.animations.get(clip));
+        let bounds = Motion::of(&placed, clip, &[]).bounds(true);
+        let span = bounds.map_or(0.0, |(min, max)| (max - min).max_element());
+        Self { measured_from_model, span: span.max(f32::MIN_POSITIVE) }
+    }
+}
+
+/// Returns the width of the edges for each visible primitive of a material, in units of the primitive's space. A key
 /// consists of the index of the mesh and the index of the primitive.
-fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32> {
-    let hidden = vec![false; model.nodes.len()];
-    let posed = Placed { model, hidden: &hidden, world_from_model: DMat4::IDENTITY }.pose(None);
-    let all = |list: &[PosedPrimitive]| extent(list.iter().flat_map(|p| p.positions.iter().copied()));
-    let span = all(&posed).max_element().max(f32::MIN_POSITIVE);
+fn object_widths(model: &Model, material: usize, hidden: &[bool], size: ModelSize) -> BTreeMap<(usize, usize), f32> {
+    let placed = Placed { model, hidden, world_from_model: size.measured_from_model };
     let mut out = BTreeMap::new();
-    for one in &posed {
+    for one in placed.pose(None) {
         let Some(mesh) = model.nodes[one.node].mesh else { continue };
         let primitive = &model.meshes[mesh].primitives[one.primitive];
         if primitive.material != material || primitive.topology != Topology::Triangles {
@@ -60,7 +99,7 @@ fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32
         let seen = extent(one.positions.iter().copied()).length();
         // A part that a clip lets grow from nothing has no size in the rest pose. Its edges are as wide as if it were as large
         // as the model.
-        let in_part = if seen > 0.0 { span * own / seen } else { own };
+        let in_part = if seen > 0.0 { size.span * own / seen } else { own };
         // If several nodes draw the mesh, the scale of the first node is used.
         out.entry((mesh, one.primitive)).or_insert(0.5 * WIDTH * in_part);
     }

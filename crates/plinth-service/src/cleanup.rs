@@ -90,20 +90,26 @@ impl Service {
                 }
             }
         }
+        swept.rows += self.delete_expired_rows(now).await?;
+        Ok(swept)
+    }
+
+    /// Deletes abandoned uploads, expired link secrets and rate windows, and old reports of workers. Returns the number of deleted rows.
+    async fn delete_expired_rows(&self, now: i64) -> Result<u64> {
+        let windows =
+            self.db.write(move |tx| Box::pin(async move { rate_windows::delete_ended(tx, now).await })).await?;
         let rows = self.db.write(move |tx| {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;
-                let windows = rate_windows::delete_ended(tx, now).await?
-                    + renders::delete_replayed_keys(tx, now - idempotency::REPLAY_MS).await?;
+                let keys = renders::delete_replayed_keys(tx, now - idempotency::REPLAY_MS).await?;
                 holds::delete_expired(tx, now).await?;
                 let secrets = link_secrets::delete_ended(tx, now).await? + invitations::delete_expired(tx, now).await?;
                 let reports = workers::delete_unseen(tx, now - FORGOTTEN_MS).await?
                     + outcomes::delete_before(tx, now - OUTCOMES_MS).await?;
-                Ok::<_, ServiceError>(uploads + windows + secrets + reports)
+                Ok::<_, ServiceError>(uploads + keys + secrets + reports)
             })
         });
-        swept.rows += rows.await?;
-        Ok(swept)
+        Ok(windows + rows.await?)
     }
 
     /// Deletes all objects under a prefix, then removes the prefix from the schedule. After a crash between these two

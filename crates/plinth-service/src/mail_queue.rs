@@ -111,6 +111,12 @@ impl Service {
         }
     }
 
+    /// Makes mails due soon that became due later than any attempt is delayed, because the clock was set back. A server that is sending
+    /// such a mail keeps it for the time of an attempt.
+    pub(crate) async fn bring_mails_forward(tx: &mut Tx, now: i64) -> Result<()> {
+        Ok(mails::bring_forward(tx, now + MAX_DELAY_MS, now + LEASE_MS).await.map(drop)?)
+    }
+
     /// Returns a mail with a new link for a new password; `None` if no account has the address, or if the account is suspended.
     async fn mail_with_link(&self, email: &str, link_base: &str) -> Result<Option<Mail>> {
         let account = accounts::find_by_email(&mut self.db.read().await?, email).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plinth_db::instance;
+use plinth_db::{instance, share_time};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::cleanup::CleanupReport;
@@ -52,6 +52,9 @@ impl Service {
             let mut timer = timer(Duration::ZERO, COUNT_INTERVAL);
             loop {
                 timer.tick().await;
+                if let Err(error) = self.correct_times().await {
+                    tracing::error!(error = %causes(&error), "checking whether the clock of the database was set back failed");
+                }
                 if let Err(error) = self.add_render_count_changes().await {
                     tracing::error!(error = %causes(&error), "adding up the changes of the numbers of renders failed");
                 }
@@ -119,6 +122,18 @@ impl Service {
             )
         });
         written.await
+    }
+
+    /// Corrects times that would stay wrong until the clock has caught up, if the clock of the database was set back: those by which
+    /// fair shares are weighed and mails are sent.
+    pub async fn correct_times(&self) -> Result<()> {
+        let correcting = self.write_at(|tx, now| {
+            Box::pin(async move {
+                share_time::keep(tx, now).await?;
+                Self::bring_mails_forward(tx, now).await
+            })
+        });
+        correcting.await
     }
 
     async fn run_cleanup(&self) {

@@ -81,19 +81,39 @@ impl Store {
             reader.read_to_end(&mut bytes).await?;
             return self.put_at(path, bytes.into()).await;
         }
+        self.put_parts(path, reader).await
+    }
+
+    async fn put_parts(&self, path: &Path, mut reader: Take<tokio::fs::File>) -> Result<Stored> {
         let upload = self.uploads.put_multipart(path).await?;
         let mut writer = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
-        match write_parts(&mut reader, &mut writer).await {
-            Ok(stored) => {
-                writer.finish().await?;
-                Ok(stored)
-            }
+        let stored = match write_parts(&mut reader, &mut writer).await {
+            Ok(stored) => stored,
             Err(error) => {
                 // An error of `abort` is ignored, because a lifecycle rule of the bucket removes the uploaded parts
                 // later.
                 let _aborted = writer.abort().await;
-                Err(error)
+                let is_lost = error.is_not_found() && self.folder.is_none();
+                return Err(if is_lost { StoreError::UploadLost { key: path.to_string() } } else { error });
             }
+        };
+        match writer.finish().await {
+            Ok(_completed) => Ok(stored),
+            Err(object_store::Error::NotFound { .. }) if self.folder.is_none() => {
+                self.confirm_completed(path, stored).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns `stored` if S3 has an object of this size at `path`. `object_store` repeats the completion of a multipart upload
+    /// whose response was lost, and S3 does not know the upload any more if it has completed it the first time. The size suffices,
+    /// because no two different files are stored at the same path in S3.
+    async fn confirm_completed(&self, path: &Path, stored: Stored) -> Result<Stored> {
+        match self.objects.head(path).await {
+            Ok(meta) if meta.size == stored.size => Ok(stored),
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => Err(StoreError::UploadLost { key: path.to_string() }),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -177,12 +197,18 @@ impl Store {
         Ok(removed)
     }
 
-    /// Checks that the store is reachable. With S3, this is a single request of at most 10 s, without retries.
+    /// Checks that the store is reachable, and that its folder or bucket exists. With S3, this is a single request of at most
+    /// 10 s, without retries.
     pub async fn ping(&self) -> Result<()> {
-        match self.pings.head(&self.path_of("ping")?).await {
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
+        if let Some(folder) = &self.folder {
+            let is_folder = tokio::fs::metadata(folder).await?.is_dir();
+            let problem = std::io::ErrorKind::NotADirectory;
+            return if is_folder { Ok(()) } else { Err(std::io::Error::from(problem).into()) };
         }
+        // A listing fails if the bucket does not exist. A response to HEAD would not say whether the bucket or only the object
+        // is missing. The store has no objects below this path, so the response is short.
+        self.pings.list(Some(&self.path_of("ping")?)).next().await.transpose()?;
+        Ok(())
     }
 }
 

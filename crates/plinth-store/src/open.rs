@@ -180,10 +180,7 @@ pub fn is_s3_setting(name: &str) -> bool {
 fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>, purpose: Purpose) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };
-    let mut builder = AmazonS3Builder::new()
-        .with_client_options(purpose.time_limits())
-        .with_retry(purpose.retries())
-        .with_bucket_name(bucket);
+    let mut builder = AmazonS3Builder::new().with_client_options(purpose.time_limits()).with_retry(purpose.retries());
     for (name, value) in settings {
         let key: AmazonS3ConfigKey = name
             .to_ascii_lowercase()
@@ -191,11 +188,19 @@ fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>, purpo
             .map_err(|_unknown| problem(format!("there is no S3 setting '{name}'")))?;
         builder = builder.with_config(key, value);
     }
-    let endpoint = endpoint.map(str::to_owned).or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
+    // The bucket of the address replaces a bucket among the settings, such as `AWS_BUCKET`.
+    builder = builder.with_bucket_name(bucket);
+    let endpoint = endpoint
+        .map(str::to_owned)
+        .or_else(|| builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint))
+        .or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     if let Some(endpoint) = endpoint {
         // Plain HTTP is allowed if the configured endpoint begins with `http://`. Such an S3 server is on the same
         // machine or network.
-        builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
+        // The endpoint is set by the key that has precedence.
+        builder = builder
+            .with_allow_http(endpoint.starts_with("http://"))
+            .with_config(AmazonS3ConfigKey::S3Endpoint, endpoint);
     }
     builder.build().map_err(|error| problem(error.to_string()))
 }

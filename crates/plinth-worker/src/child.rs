@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::disk::{DiskUse, JobDisk};
 use crate::options::WorkerOptions;
-use crate::session;
+use crate::session::{self, Excess};
 use crate::system::limit_processor_time;
 
 /// Interval at which a running job is checked for its time limit and for cancellation.
@@ -183,15 +183,13 @@ impl ReusableChild {
         // The first request for a model may have been given up before it was sent to the process.
         let is_silent =
             matches!(self.running.events.try_recv(), Err(TryRecvError::Empty) | Ok(Ok(ChildEvent::PreviewReady)));
-        let usage = session::usage(self.running.child.id());
         if !is_silent {
             return Some("it has ended, or has sent an event without a request");
         }
-        if usage.memory_bytes > memory_bytes {
-            return Some("it uses too much memory");
-        }
-        if usage.processes > PROCESSES {
-            return Some("it has started too many processes");
+        match session::find_excess(self.running.child.id(), PROCESSES, memory_bytes) {
+            Some(Excess::Processes) => return Some("it has started too many processes"),
+            Some(Excess::Memory) => return Some("it uses too much memory"),
+            None => {}
         }
         match self.running.disk.measure(self.running.child.id()) {
             DiskUse::Allowed => None,
@@ -203,7 +201,7 @@ impl ReusableChild {
 
     /// Measures the memory of the process and of its children.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        session::usage(self.running.child.id()).memory_bytes
+        session::memory_bytes(self.running.child.id())
     }
 
     /// Sets the soft limit of the process's CPU time since its start. A higher value is reduced to the hard limit, which is
@@ -318,12 +316,10 @@ impl Running {
             }
             if measured_at.elapsed() > MEMORY_INTERVAL {
                 measured_at = Instant::now();
-                let usage = session::usage(self.child.id());
-                if usage.memory_bytes > options.memory_bytes {
-                    return Outcome::OutOfMemory;
-                }
-                if usage.processes > PROCESSES {
-                    return Outcome::TooManyProcesses;
+                match session::find_excess(self.child.id(), PROCESSES, options.memory_bytes) {
+                    Some(Excess::Processes) => return Outcome::TooManyProcesses,
+                    Some(Excess::Memory) => return Outcome::OutOfMemory,
+                    None => {}
                 }
                 match self.disk.measure(self.child.id()) {
                     DiskUse::Allowed => {}

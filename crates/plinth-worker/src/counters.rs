@@ -1,12 +1,14 @@
-//! Counters of a worker for Prometheus.
+//! Metrics of a worker for Prometheus.
 
-use metrics::{Counter, counter};
+use metrics::{Counter, Gauge, counter, gauge};
 use plinth_spec::FailureCode;
 
 /// Label of failed packagings, which have no failure code.
 pub(crate) const PACKAGING: &str = "packaging";
-const RENDER: &str = "render";
-const PACKAGE: &str = "package";
+/// Label of renders.
+pub(crate) const RENDER: &str = "render";
+/// Label of packagings.
+pub(crate) const PACKAGE: &str = "package";
 
 /// Creates all counters with the value 0. If the first event created its counter, Prometheus would not see an increase from
 /// 0 to 1, and alerts that test for an increase would miss this event.
@@ -38,4 +40,50 @@ pub(crate) fn failures(code: &'static str) -> Counter {
 
 pub(crate) fn encoder_failures() -> Counter {
     counter!("plinth_worker_encoder_failures_total")
+}
+
+/// A running job. It is counted until it is dropped, so that a job that panics does not count for ever.
+pub(crate) struct Running(Gauge);
+
+impl Running {
+    /// Counts a job of this kind, [`RENDER`] or [`PACKAGE`].
+    pub(crate) fn begin(kind: &'static str) -> Self {
+        Self::count(gauge!("plinth_worker_running", "kind" => kind))
+    }
+
+    fn count(gauge: Gauge) -> Self {
+        gauge.increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_job_counts_as_running_until_it_ends_or_panics() {
+        let bits = Arc::new(AtomicU64::new(0));
+        let read = || f64::from_bits(bits.load(Ordering::SeqCst)).to_string();
+        let first = Running::count(Gauge::from_arc(Arc::clone(&bits)));
+        let second = Running::count(Gauge::from_arc(Arc::clone(&bits)));
+        assert_eq!(read(), "2");
+        drop(first);
+        assert_eq!(read(), "1");
+        let job = std::thread::spawn::<_, ()>(move || {
+            let _second = second;
+            panic!("a job panics")
+        });
+        assert!(job.join().is_err());
+        assert_eq!(read(), "0");
+    }
 }

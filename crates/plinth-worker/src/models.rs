@@ -11,7 +11,7 @@ use plinth_spec::id::{self, ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, Store, StoreError};
 
 use crate::fetch::download;
-use crate::scratch::{Scratch, remove_tree};
+use crate::scratch::{Scratch, is_left_by_removal, remove_cached};
 use crate::system::let_all_read;
 
 /// Names in the folder of a model and in the folder of a workspace.
@@ -118,7 +118,8 @@ pub(crate) async fn make_room(scratch: &Scratch, room_bytes: u64) {
 
 async fn clear_until(scratch: &Scratch, is_enough: impl Fn(u64) -> io::Result<bool> + Send + 'static) {
     let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
-    let cleared = tokio::task::spawn_blocking(move || clear(&folders, is_enough)).await;
+    let own = scratch.own().to_owned();
+    let cleared = tokio::task::spawn_blocking(move || clear(&folders, &own, is_enough)).await;
     if let Ok(Err(error)) = cleared {
         tracing::warn!(error = %error, "evicting cached models failed");
     }
@@ -134,9 +135,9 @@ fn touch(file: &Path) {
 
 /// Deletes the least recently used entries of some folders. An entry is a folder whose name is the ID of a model or a workspace,
 /// and which contains only what workers put there; anything else does not count and is never deleted. Stops when `is_enough` returns true; its argument is the size of the
-/// remaining entries in bytes.
+/// remaining entries in bytes. `own` is the folder of this worker.
 /// Errors: those of `is_enough`, and a folder that cannot be read.
-fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io::Result<()> {
+fn clear(folders: &[PathBuf], own: &Path, is_enough: impl Fn(u64) -> io::Result<bool>) -> io::Result<()> {
     let mut models = Vec::new();
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
@@ -159,7 +160,7 @@ fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io
         if is_enough(bytes)? {
             break;
         }
-        match remove_tree(&path) {
+        match remove_cached(&path, own) {
             Ok(()) => bytes -= size,
             Err(error) => tracing::warn!(%error, path = %path.display(), "a cached folder cannot be removed"),
         }
@@ -170,8 +171,8 @@ fn clear(folders: &[PathBuf], is_enough: impl Fn(u64) -> io::Result<bool>) -> io
 /// Returns whether everything in a folder has a name that workers give.
 fn is_made_by_workers(folder: &Path) -> bool {
     let Ok(mut entries) = std::fs::read_dir(folder) else { return false };
-    entries
-        .all(|entry| entry.is_ok_and(|entry| [MODEL, LIGHT, USED, HOME].iter().any(|name| entry.file_name() == *name)))
+    let is_given = |name: &str| [MODEL, LIGHT, USED, HOME].contains(&name) || is_left_by_removal(name);
+    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_given)))
 }
 
 /// Returns the latest time of use of all files in a folder, and their total size. An empty folder counts as a file. Folders that
@@ -209,11 +210,14 @@ fn used_and_size(path: &Path) -> io::Result<(SystemTime, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::sync::Barrier;
     use std::time::Duration;
 
     use plinth_store::{LinkSigner, StoreOptions};
 
     use super::*;
+    use crate::scratch::remove_tree;
 
     #[tokio::test]
     async fn a_file_that_an_earlier_try_has_left_is_replaced_and_not_written() {
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn least_recently_used_models_are_evicted_first() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let now = SystemTime::now();
         let names = ["newest000000", "newer0000000", "older0000000", "oldest000000"];
         for (age, name) in names.iter().enumerate() {
@@ -280,11 +284,65 @@ mod tests {
             }
         }
         touch(&folder.path().join("oldest000000").join("light").join("a"));
-        clear(&[folder.path().to_owned()], |bytes| Ok(bytes <= 25)).unwrap();
+        clear(&[folder.path().to_owned()], own.path(), |bytes| Ok(bytes <= 25)).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
         assert_eq!(left, ["newest000000", "oldest000000"]);
+        assert_eq!(std::fs::read_dir(own.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_rest_of_an_interrupted_removal_is_evicted() {
+        let (folder, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (home, photos) = (folder.path().join("workspace000"), folder.path().join("photographs0"));
+        for made in [home.join("home"), home.join("12345678901234567890-17"), photos.join("2026-07")] {
+            std::fs::create_dir_all(&made).unwrap();
+            std::fs::write(made.join("a"), [0; 5]).unwrap();
+        }
+        clear(&[folder.path().to_owned()], own.path(), |bytes| Ok(bytes < 10)).unwrap();
+        assert!(!home.exists() && photos.exists());
+    }
+
+    #[test]
+    fn two_workers_that_evict_the_same_folder_evict_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let (older, newer) = (folder.path().join("workspace000"), folder.path().join("workspace001"));
+        for i in 0..300 {
+            std::fs::create_dir_all(older.join("home").join(i.to_string()).join("inner")).unwrap();
+        }
+        std::fs::write(older.join("used"), [0; 5]).unwrap();
+        std::fs::create_dir(&newer).unwrap();
+        let later = SystemTime::now() + Duration::from_hours(1);
+        File::create(newer.join("used")).unwrap().set_modified(later).unwrap();
+        let both_have_listed = Barrier::new(2);
+        let evict = || {
+            let own = tempfile::tempdir().unwrap();
+            let was_asked = Cell::new(false);
+            let is_enough = |bytes: u64| {
+                if !was_asked.replace(true) {
+                    both_have_listed.wait();
+                }
+                Ok(bytes == 0)
+            };
+            clear(&[folder.path().to_owned()], own.path(), is_enough).unwrap();
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(evict);
+            scope.spawn(evict);
+        });
+        assert!(!older.exists() && newer.exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_moved_stays_in_the_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let cached = folder.path().join("model0000000");
+        std::fs::create_dir(&cached).unwrap();
+        std::fs::write(cached.join("model.glb"), [0; 5]).unwrap();
+        let missing = folder.path().join("missing");
+        assert!(remove_cached(&cached, &missing).is_err());
+        assert!(cached.join("model.glb").exists());
     }
 
     #[test]
@@ -316,7 +374,7 @@ mod tests {
 
     #[test]
     fn other_files_beside_cached_models_do_not_count_and_are_kept() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (cached, elsewhere) = (folder.path().join("model0000000"), folder.path().join("elsewhere"));
         for made in [&cached, &elsewhere] {
             std::fs::create_dir(made).unwrap();
@@ -328,9 +386,9 @@ mod tests {
         let drawings = folder.path().join("architecture");
         std::fs::create_dir(&drawings).unwrap();
         std::fs::write(drawings.join("house.dwg"), [0; 5]).unwrap();
-        clear(&[folder.path().to_owned()], |bytes| Ok(bytes <= 5)).unwrap();
+        clear(&[folder.path().to_owned()], own.path(), |bytes| Ok(bytes <= 5)).unwrap();
         assert!(cached.exists());
-        clear(&[folder.path().to_owned()], |_bytes| Ok(false)).unwrap();
+        clear(&[folder.path().to_owned()], own.path(), |_bytes| Ok(false)).unwrap();
         assert!(!cached.exists() && file.exists() && link.join("model.glb").exists());
         assert!(drawings.join("house.dwg").exists(), "its name could be an ID");
     }

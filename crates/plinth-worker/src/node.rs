@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use crate::counters;
+use crate::counters::{self, Running};
 use crate::disk::Disks;
 use crate::error::WorkerError;
 use crate::idle_processes::IdleProcesses;
@@ -69,8 +69,8 @@ enum Work {
 impl Work {
     const fn what(&self) -> &'static str {
         match self {
-            Self::Render(_) => "render",
-            Self::Package(_) => "package",
+            Self::Render(_) => counters::RENDER,
+            Self::Package(_) => counters::PACKAGE,
         }
     }
 
@@ -288,16 +288,14 @@ impl Node {
         let trace = span.in_scope(|| JobTrace::begin(what, work.claims(), &self.options));
         let traced = trace.span().clone();
         let job = async move {
-            let gauge = metrics::gauge!("plinth_worker_running");
-            gauge.increment(1);
+            let counted = Running::begin(what);
             let begin = Instant::now();
             match &work {
                 Work::Render(claims) => render(&node, claims, &mut slot, &kill).await,
                 Work::Package(claim) => package(&node, claim, &kill).await,
             }
             tracing::info!(job.duration_secs = begin.elapsed().as_secs_f64(), "the job ended");
-            gauge.decrement(1);
-            drop((trace, slot));
+            drop((counted, trace, slot));
         };
         running.spawn(job.instrument(traced).instrument(span));
     }

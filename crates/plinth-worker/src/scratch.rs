@@ -85,6 +85,15 @@ impl Scratch {
     }
 }
 
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The folder may contain evicted folders of jobs, which can be deep.
+        if let Err(error) = remove_tree(self.run.path()) {
+            tracing::warn!(%error, folder = %self.run.path().display(), "the folder of this worker cannot be removed");
+        }
+    }
+}
+
 /// The folder of a job, which is removed on drop. All processes of the job must have ended before.
 #[derive(Debug)]
 pub(crate) struct JobFolder(TempDir);
@@ -103,13 +112,30 @@ impl Drop for JobFolder {
     }
 }
 
+/// Removes a folder of the cache with everything in it. First moves it into `own`, the folder of this worker. Then only one of
+/// several workers removes it, and if this worker dies meanwhile, the rest is removed with its folder.
+/// Errors: the folder cannot be moved, or a file cannot be removed. It is no error if another worker has already moved it.
+pub(crate) fn remove_cached(folder: &Path, own: &Path) -> io::Result<()> {
+    let evicted = own.join(format!("evicted-{:016x}", fastrand::u64(..)));
+    match std::fs::rename(folder, &evicted) {
+        Ok(()) => remove_tree(&evicted),
+        Err(_) if is_gone(folder) => Ok(()),
+        // The operator has put the cache on another disk.
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => remove_tree(folder),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes a folder that a job has written, with everything in it. The job may have taken permissions away from it, or nested
 /// folders so deep that their paths are too long, or that a recursive removal would overflow the stack.
 /// Errors: if a file cannot be removed. It is no error if the folder does not exist.
 pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
     let removed = flatten(folder).and_then(|()| std::fs::remove_dir_all(folder));
-    let is_gone = || folder.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
-    removed.or_else(|error| if is_gone() { Ok(()) } else { Err(error) })
+    removed.or_else(|error| if is_gone(folder) { Ok(()) } else { Err(error) })
+}
+
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Moves all folders at any depth of a folder directly into this folder, and gives their owner all permissions.
@@ -129,6 +155,13 @@ fn flatten(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns whether [`flatten`] gives such names to folders. An interrupted [`remove_tree`] leaves some of them. Names with a short
+/// first number, such as `2026-07`, are not accepted: nearly all random numbers are longer.
+pub(crate) fn is_left_by_removal(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    name.split_once('-').is_some_and(|(prefix, count)| prefix.len() >= 16 && is_number(prefix) && is_number(count))
 }
 
 /// Gives the owner of a folder all permissions, and lists the folders in it.

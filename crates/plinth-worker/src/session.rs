@@ -12,24 +12,39 @@ use crate::system::{self, FileId, Process, id_and_bytes, processes_of_session};
 const KILL_ROUNDS: u32 = 100;
 const ROUND_PAUSE: Duration = Duration::from_millis(10);
 
-/// Number and memory of the processes of a session.
+/// A limit that the processes of a session exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Usage {
-    /// Number of running processes.
-    pub(crate) processes: usize,
-    /// Resident memory of all these processes, and their open files in memory.
-    pub(crate) memory_bytes: u64,
+pub(crate) enum Excess {
+    /// There are too many running processes.
+    Processes,
+    /// The processes use too much memory.
+    Memory,
 }
 
-/// Measures all processes of a session.
-pub(crate) fn usage(session: u32) -> Usage {
+/// Returns which limit the processes of a session exceed, if any. Counts the processes before it measures their memory, because
+/// the measurement reads all their open files.
+pub(crate) fn find_excess(session: u32, most_processes: usize, most_bytes: u64) -> Option<Excess> {
     let processes = processes_of_session(session);
+    if processes.len() > most_processes {
+        return Some(Excess::Processes);
+    }
+    (memory_of(&processes) > most_bytes).then_some(Excess::Memory)
+}
+
+/// Returns the memory of all processes of a session.
+pub(crate) fn memory_bytes(session: u32) -> u64 {
+    memory_of(&processes_of_session(session))
+}
+
+/// Returns the resident memory of some processes, and the size of their open files in memory.
+fn memory_of(processes: &[Process]) -> u64 {
     let resident_bytes: u64 = processes.iter().map(|process| process.memory_bytes()).sum();
-    Usage { processes: processes.len(), memory_bytes: resident_bytes + unmapped_bytes(&processes) }
+    resident_bytes + unmapped_bytes(processes)
 }
 
 /// Returns how much larger the open files in memory of some processes are than the shared memory that the processes map. What is
-/// mapped is resident memory already; drivers map such files.
+/// mapped is resident memory already; drivers map such files. A file that is mapped but closed is not found: Linux shows its size
+/// only to privileged processes.
 fn unmapped_bytes(processes: &[Process]) -> u64 {
     let files = processes.iter().copied().flat_map(system::memory_files);
     let files: BTreeMap<FileId, u64> = files.map(|file| id_and_bytes(&file)).collect();
@@ -83,8 +98,7 @@ mod tests {
             processes_of_session(session).len() >= 4
         });
         assert!(all_there, "the session has two shells, each with a sleep process");
-        let usage = usage(session);
-        assert!(usage.memory_bytes > 100_000 && usage.processes >= 4, "{usage:?}");
+        assert!(memory_bytes(session) > 100_000);
         kill(session);
         assert!(processes_of_session(session).is_empty());
         assert!(!child.wait().unwrap().success());
@@ -96,9 +110,20 @@ mod tests {
         let mut file = File::from(memfd_create("file", MemfdFlags::empty()).unwrap());
         file.write_all(&vec![1_u8; 32 << 20]).unwrap();
         let mut child = spawn("sleep 100 & echo ready; sleep 100; true");
-        let usage = usage(child.id());
+        let bytes = memory_bytes(child.id());
         kill(child.id());
         child.wait().unwrap();
-        assert!((32 << 20..64 << 20).contains(&usage.memory_bytes), "{usage:?}");
+        assert!((32 << 20..64 << 20).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn processes_are_counted_before_their_memory_is_measured() {
+        let mut child = spawn("sleep 100 & echo ready; sleep 100; true");
+        let session = child.id();
+        let limits = [(1, 0), (100, 0), (100, u64::MAX)];
+        let found = limits.map(|(most_processes, most_bytes)| find_excess(session, most_processes, most_bytes));
+        kill(session);
+        child.wait().unwrap();
+        assert_eq!(found, [Some(Excess::Processes), Some(Excess::Memory), None]);
     }
 }

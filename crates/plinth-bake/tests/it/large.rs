@@ -368,3 +368,21 @@ fn surfaces_that_no_camera_sees_are_not_refined() {
         grid_value_count(&unseen[0])
     );
 }
+
+#[test]
+fn a_surface_reflects_at_most_the_light_that_it_receives() {
+    let light = |factor: f32, texel: f32| {
+        let corners = [(-0.5, 0.0), (0.5, 0.0), (0.5, 1.0), (-0.5, 1.0)].map(|(x, z)| Vec3::new(x, 0.3, z));
+        let mut wall = quad(corners, factor);
+        wall.double_sided = true;
+        let image = Arc::new(BakeImage { width: 1, height: 1, texels: vec![[texel, texel, texel, 1.0]] });
+        let uvs = vec![Vec2::ZERO; 4];
+        wall.texture = Some(BakeTexture { uvs, image, wrap: [Wrap::Repeat; 2], is_masked: false });
+        baked(&[square(1.0, 0.0, 0.5), wall])[0].front.iter().map(|v| v.indirect.x).fold(0.0, f32::max)
+    };
+    let (bright, white) = (light(4.0, 1.0), light(1.0, 1.0));
+    assert!(white > 0.01 && (bright / white - 1.0).abs() < 0.01, "{bright} {white}");
+    // The factor is 4, but the product with the texture is below 1.
+    let (product, grey) = (light(4.0, 0.125), light(1.0, 0.5));
+    assert!((product / grey - 1.0).abs() < 0.01, "{product} {grey}");
+}

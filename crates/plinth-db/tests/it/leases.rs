@@ -7,7 +7,7 @@ use plinth_db::leases::{self, Lease, Report};
 use plinth_db::progress::{self, Progress};
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
-use plinth_db::{DbError, models};
+use plinth_db::{Db, DbError, models, share_time};
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::{FailureCode, WorkClass};
 use plinth_testkit::on_both_databases;
@@ -210,9 +210,13 @@ async fn accounts_take_turns_regardless_of_the_number_of_their_renders(address: 
     claim_times(address, 20, 50, 30).await;
 }
 
-async fn the_time_of_a_slot_is_charged_when_it_begins(address: &str) {
-    let db = make::open(address).await;
-    make::add_renders(&db, 1..4).await;
+/// The time at which the tests of fair shares begin, as Unix time in milliseconds.
+const START: i64 = 2_000_000_000_000;
+const HOUR_MS: i64 = 3_600_000;
+
+/// Queues three renders of each of two accounts.
+async fn add_renders_of_two_accounts(db: &Db) {
+    make::add_renders(db, 1..4).await;
     db.write(|tx| {
         Box::pin(async move {
             make::tenant(tx, 2).await?;
@@ -224,20 +228,61 @@ async fn the_time_of_a_slot_is_charged_when_it_begins(address: &str) {
     })
     .await
     .unwrap();
+}
+
+/// Claims a render, and charges the first `secs` seconds of its slot in advance.
+async fn claim_slot(db: &Db, now: i64, secs: i64) -> Render {
+    let claimed = db.write(move |tx| {
+        Box::pin(async move {
+            share_time::keep(tx, now).await?;
+            let render = leases::claim(tx, Kind::Render, &lease("w"), now).await?.unwrap();
+            queue::begin_slot(tx, &render.id, &render.payer_id, now, now + 1000 * secs).await?;
+            Ok::<_, DbError>(render)
+        })
+    });
+    claimed.await.unwrap()
+}
+
+async fn the_time_of_a_slot_is_charged_when_it_begins(address: &str) {
+    let db = make::open(address).await;
+    add_renders_of_two_accounts(&db).await;
     let mut payers = Vec::new();
     // The first slot takes longer than the two that follow.
     for secs in [10, 1, 1] {
-        let claimed = db.write(move |tx| {
-            Box::pin(async move {
-                let now = 2_000_000_000_000;
-                let render = leases::claim(tx, Kind::Render, &lease("w"), now).await?.unwrap();
-                queue::begin_slot(tx, &render.id, &render.payer_id, now, now + 1000 * secs).await?;
-                Ok::<_, DbError>(render.payer_id)
-            })
-        });
-        payers.push(claimed.await.unwrap());
+        payers.push(claim_slot(&db, START, secs).await.payer_id);
     }
     assert_eq!(payers, [1, 2, 2].map(make::account_id));
+}
+
+async fn worker_time_counts_the_same_before_and_after_the_clock_is_set_back(address: &str) {
+    let db = make::open(address).await;
+    add_renders_of_two_accounts(&db).await;
+    let mut payers = Vec::new();
+    for (now, secs) in [(START, 20), (START - HOUR_MS, 50), (START - HOUR_MS, 1)] {
+        payers.push(claim_slot(&db, now, secs).await.payer_id);
+    }
+    assert_eq!(payers, [1, 2, 1].map(make::account_id));
+}
+
+async fn the_time_of_a_slot_is_measured_after_the_clock_was_set_back(address: &str) {
+    let db = make::open(address).await;
+    add_renders_of_two_accounts(&db).await;
+    let after = START - HOUR_MS;
+    let first = claim_slot(&db, START, 1).await;
+    assert_eq!(claim_slot(&db, after, 10).await.payer_id, make::account_id(2));
+    // The worker renews the lease of the first render twice.
+    for now in [after, after + 30_000] {
+        let id = first.id.clone();
+        let charging = db.write(move |tx| {
+            Box::pin(async move {
+                let used = queue::measure_slot(tx, &id, "w", now, false).await?;
+                queue::charge_slot(tx, used, now).await
+            })
+        });
+        charging.await.unwrap();
+    }
+    let next = claim_slot(&db, after + 30_000, 1).await;
+    assert_eq!(next.payer_id, make::account_id(2), "the first account has used 31 s");
 }
 
 /// Run it with `cargo nextest run --workspace --run-ignored only -E 'test(from_a_million_is_quick)' --no-capture`.
@@ -315,6 +360,8 @@ mod both {
         eight_concurrent_workers_claim_each_render_once
         accounts_take_turns_regardless_of_the_number_of_their_renders
         the_time_of_a_slot_is_charged_when_it_begins
+        worker_time_counts_the_same_before_and_after_the_clock_is_set_back
+        the_time_of_a_slot_is_measured_after_the_clock_was_set_back
         the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames
         a_report_without_the_lease_changes_nothing
         progress_belongs_to_an_attempt_and_never_decreases

@@ -73,10 +73,22 @@ async fn simultaneous_claims_get_different_mails(address: &str) {
     assert_eq!(ids.len(), 12);
 }
 
+async fn mails_are_due_soon_after_the_clock_was_set_back(address: &str) {
+    let db = make::open(address).await;
+    for (id, due_at) in [("early", 1_000), ("late", 1_001)] {
+        insert(&db, mail(id, due_at)).await;
+    }
+    assert_eq!(db.write(|tx| Box::pin(mails::bring_forward(tx, 1_000, 50))).await.unwrap(), 1);
+    assert_eq!(claim(&db, 49).await, None);
+    assert_eq!(claim(&db, 50).await.unwrap().id, "late");
+    assert_eq!(claim(&db, 50).await, None, "the other mail keeps its time");
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_mail_is_claimed_by_one_server_until_its_lease_ends
         simultaneous_claims_get_different_mails
+        mails_are_due_soon_after_the_clock_was_set_back
     }
 }

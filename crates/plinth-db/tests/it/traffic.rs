@@ -32,6 +32,38 @@ async fn a_new_window_starts_after_the_old_one_ends() {
 }
 
 #[tokio::test]
+async fn a_new_window_starts_after_the_clock_was_set_back() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    let hour = 3_600_000;
+    let mut windows = Vec::new();
+    // The second request read the clock before the first one, and then waited for a lock.
+    for now in [2 * hour, 2 * hour - 30_000, hour, hour + 1] {
+        windows.push(count(&db, "k", now).await);
+    }
+    let window = |requests, started_at: i64| Window { requests, ends_at: started_at + 60_000 };
+    assert_eq!(windows, [window(1, 2 * hour), window(2, 2 * hour), window(1, hour), window(2, hour)]);
+}
+
+#[tokio::test]
+async fn a_cleanup_does_not_wait_for_requests_that_are_being_counted() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    for key in ["counted", "other"] {
+        count(&db, key, 0).await;
+    }
+    let cleaner = db.clone();
+    let counting = db.write(move |tx| {
+        Box::pin(async move {
+            rate_windows::count(tx, &[("counted".to_owned(), 100)], 1, 60_000, Some(1)).await?;
+            // This transaction has locked the first window.
+            cleaner.write(|tx| Box::pin(rate_windows::delete_ended(tx, 60_000))).await
+        })
+    });
+    assert_eq!(counting.await.unwrap(), 1);
+}
+
+#[tokio::test]
 async fn a_request_that_exceeds_a_limit_is_not_counted_under_the_keys_after_it() {
     let database = TestDatabase::postgres();
     let db = make::open(database.address()).await;

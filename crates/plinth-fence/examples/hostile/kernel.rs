@@ -39,6 +39,15 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("personality", |_t| call(libc::SYS_personality, [0, 0, 0, 0])),
     ("user-namespace", |_t| in_fork(|| call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0]))),
     ("clone-user-namespace", clone_user_namespace),
+    ("thread-with-own-files", |_t| {
+        // The flags are incomplete, so the call creates no thread. The kernel reports EINVAL only if the call is not denied.
+        !call(libc::SYS_clone, [libc::CLONE_THREAD.into(), 0, 0, 0])
+            && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
+    }),
+    // No file has this number, so none is closed.
+    ("unshare-files", |_t| {
+        call(libc::SYS_close_range, [i32::MAX.into(), i32::MAX.into(), libc::CLOSE_RANGE_UNSHARE.into(), 0])
+    }),
     ("mount", |t| {
         in_fork(|| {
             let path = std::ffi::CString::new(t.own.join("out").to_str().unwrap_or_default()).unwrap_or_default();

@@ -42,6 +42,8 @@ const POSSIBLE: &[&str] = &[
     "pin-parent",
     "forget-parent",
     "program-in-memory",
+    "thread-with-own-files",
+    "unshare-files",
     "socket-inet",
     "socket-unix",
     "socket-netlink",

@@ -1,6 +1,6 @@
 //! Decodes the scene graph: the nodes of the default scene, parents before children.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use glam::{Mat4, Quat, Vec3};
 
@@ -16,6 +16,24 @@ use crate::source::Source;
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) model_index: Vec<Option<usize>>,
+    /// Meshes of hidden nodes, which are not drawn, by index in `nodes`.
+    pub(crate) hidden_meshes: BTreeMap<usize, usize>,
+}
+
+/// A node that is to be visited.
+struct Visit {
+    /// Index in the document.
+    index: usize,
+    /// Index of the parent in the model.
+    parent: Option<usize>,
+    depth: u64,
+    /// Whether an ancestor is hidden by `KHR_node_visibility`.
+    is_hidden: bool,
+}
+
+/// Removes everything that a node draws. Its transform stays, because the node can be a joint of a visible mesh.
+fn transform_only(node: Node) -> Node {
+    Node { name: node.name, parent: node.parent, local: node.local, ..Node::default() }
 }
 
 /// Decodes the default scene. If the document has no scenes, decodes the trees of all root nodes.
@@ -28,11 +46,13 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
         }
     }
     check_tree(root)?;
-    let mut graph = Graph { nodes: Vec::new(), model_index: vec![None; root.nodes.len()] };
+    let mut graph =
+        Graph { nodes: Vec::new(), model_index: vec![None; root.nodes.len()], hidden_meshes: BTreeMap::new() };
     // The nodes are visited depth first in document order, as other viewers do. Repeated names therefore get the same
     // suffixes as in these viewers.
-    let mut stack: Vec<(usize, Option<usize>, u64)> = roots(root)?.into_iter().rev().map(|n| (n, None, 1)).collect();
-    while let Some((index, parent, depth)) = stack.pop() {
+    let to_visit = |index: usize| Visit { index, parent: None, depth: 1, is_hidden: false };
+    let mut stack: Vec<Visit> = roots(root)?.into_iter().rev().map(to_visit).collect();
+    while let Some(Visit { index, parent, depth, is_hidden }) = stack.pop() {
         let location = format!("nodes[{index}]");
         if graph.model_index[index].is_some() {
             return Err(ModelError::invalid(location, "it is its own ancestor or has two parents"));
@@ -41,8 +61,16 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
         let node = &root.nodes[index];
         graph.model_index[index] = Some(graph.nodes.len());
         let model_index = graph.nodes.len();
-        graph.nodes.push(decode(source, &location, node, parent)?);
-        stack.extend(node.children.iter().rev().map(|child| (*child, Some(model_index), depth + 1)));
+        let is_hidden = is_hidden || node.extensions.visibility.as_ref().is_some_and(|v| v.visible == Some(false));
+        let decoded = decode(source, &location, node, parent)?;
+        if is_hidden {
+            graph.hidden_meshes.extend(decoded.mesh.map(|mesh| (model_index, mesh)));
+            graph.nodes.push(transform_only(decoded));
+        } else {
+            graph.nodes.push(decoded);
+        }
+        let to_visit = |child: &usize| Visit { index: *child, parent: Some(model_index), depth: depth + 1, is_hidden };
+        stack.extend(node.children.iter().rev().map(to_visit));
     }
     add_joints_outside_scene(source, &mut graph)?;
     Ok(graph)

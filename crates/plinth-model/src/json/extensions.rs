@@ -58,12 +58,19 @@ impl Default for Spot {
 
 extensions!(NodeExtensions {
     "KHR_lights_punctual" light: LightRef,
+    "KHR_node_visibility" visibility: Visibility,
     "EXT_mesh_gpu_instancing" instancing: Instancing,
 });
 
 #[derive(Deserialize)]
 pub(crate) struct LightRef {
     pub(crate) light: usize,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Visibility {
+    /// Whether the node and its descendants are drawn. The default is true.
+    pub(crate) visible: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]

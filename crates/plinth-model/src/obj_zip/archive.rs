@@ -1,23 +1,30 @@
 //! Reads the files of a ZIP archive by name, and limits their total unpacked size.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
+use unicode_normalization::UnicodeNormalization as _;
 use zip::ZipArchive;
 
 use super::{ImportError, text};
 
 /// Maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 20_000;
+/// Maximum length in bytes of a name that is looked up. Names of entries have at most 65 535 bytes (APPNOTE.TXT, section 4.4.10),
+/// and at most four times as many in another encoding.
+const MAX_NAME_BYTES: usize = 4 * u16::MAX as usize;
+
+/// Entry names by path or by file name. Each name has two keys: as it is spelled, and in lower case. If several entries
+/// have the same key, the map contains the first entry that is spelled like the key, or else the first of them.
+type EntryNames = BTreeMap<String, String>;
 
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     /// Entry indices by name. Names have forward slashes and the same letter case as in the archive.
     entries: BTreeMap<String, usize>,
-    /// Entry names by lower-case path and by lower-case file name. If several entries have the same key, the map
-    /// contains the first of them.
-    by_path: BTreeMap<String, String>,
-    by_base: BTreeMap<String, String>,
+    by_path: EntryNames,
+    by_base: EntryNames,
     remaining: u64,
     limit: u64,
 }
@@ -32,6 +39,34 @@ fn listed_entries(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06")?;
     let count = u16::from_le_bytes(bytes.get(end + 10..end + 12)?.try_into().ok()?);
     (count != u16::MAX).then_some(usize::from(count))
+}
+
+/// Returns the entries by path and by file name. `names` are pairs of a path and the name of its entry.
+fn by_path_and_base(names: &[(String, String)]) -> (EntryNames, EntryNames) {
+    let (mut by_path, mut by_base) = (EntryNames::new(), EntryNames::new());
+    let spellings: [fn(&str) -> String; 2] = [composed, lower_case];
+    for spelled in spellings {
+        for (path, entry) in names {
+            let key = spelled(path);
+            let base = key.rsplit('/').next().unwrap_or_default().to_owned();
+            by_path.entry(key).or_insert_with(|| entry.clone());
+            by_base.entry(base).or_insert_with(|| entry.clone());
+        }
+    }
+    (by_path, by_base)
+}
+
+fn look_up(names: &EntryNames, name: &str) -> Option<String> {
+    names.get(&composed(name)).or_else(|| names.get(&lower_case(name))).cloned()
+}
+
+/// Converts a name to Unicode normalization form C, because macOS stores file names in form D.
+fn composed(name: &str) -> String {
+    if name.is_ascii() { name.to_owned() } else { name.nfc().collect() }
+}
+
+fn lower_case(name: &str) -> String {
+    composed(&name.to_lowercase())
 }
 
 impl<'a> Archive<'a> {
@@ -61,22 +96,18 @@ impl<'a> Archive<'a> {
             let base = name.rsplit('/').next().unwrap_or_default();
             if is_regular && is_inside_archive && !name.starts_with("__MACOSX/") && !base.starts_with("._") {
                 // The encoding of a name that is not UTF-8 should be code page 437 (APPNOTE.TXT, appendix D), but many
-                // programs use another encoding. The name in code page 437 is stored as an alias.
-                aliases.extend(file.name().ok().map(|alias| (alias.replace('\\', "/"), name.clone())));
+                // programs use another encoding. The name in code page 437 is stored as an alias. So is the name in
+                // Latin-1, because a file that contains the same bytes may be decoded as Latin-1.
+                let encodings = [file.name().ok().map(Cow::into_owned), Some(text::latin_1(file.name_raw()))];
+                aliases.extend(encodings.into_iter().flatten().map(|alias| (alias.replace('\\', "/"), name.clone())));
                 entries.insert(name, index);
             }
         }
         if declared_size > limit {
             return Err(ImportError::TooLarge { limit });
         }
-        let (mut by_path, mut by_base) = (BTreeMap::new(), BTreeMap::new());
         let names = entries.keys().map(|name| (name.clone(), name.clone()));
-        for (alias, name) in names.chain(aliases) {
-            let lower = alias.to_lowercase();
-            let base = lower.rsplit('/').next().unwrap_or_default().to_owned();
-            by_path.entry(lower).or_insert_with(|| name.clone());
-            by_base.entry(base).or_insert(name);
-        }
+        let (by_path, by_base) = by_path_and_base(&names.chain(aliases).collect::<Vec<_>>());
         Ok(Self { zip, entries, by_path, by_base, remaining: limit, limit })
     }
 
@@ -91,19 +122,27 @@ impl<'a> Archive<'a> {
     }
 
     /// Finds the entry to which `name` refers in the file `referrer`. The name is looked up as in [`Self::find_path`],
-    /// then as a file name in any folder. Letter case and the direction of slashes are ignored.
+    /// then as a file name in any folder.
     pub(super) fn find(&self, referrer: &str, name: &str) -> Option<String> {
+        if name.len() > MAX_NAME_BYTES {
+            return None;
+        }
         self.find_path(referrer, name).or_else(|| {
-            let base = name.rsplit(['/', '\\']).next().filter(|base| !base.is_empty())?;
-            self.by_base.get(&base.to_lowercase()).cloned()
+            let base = text::unquoted(name).rsplit(['/', '\\']).next().filter(|base| !base.is_empty())?;
+            look_up(&self.by_base, base)
         })
     }
 
     /// Finds the entry to which the path `name` refers in the file `referrer`. The path is relative to the folder of
-    /// `referrer` or else a full path. Letter case and the direction of slashes are ignored.
+    /// `referrer` or else a full path. Quotation marks around it, letter case, the direction of slashes, and the
+    /// normalization form of Unicode are ignored. If several names differ only in letter case, the exact one is
+    /// preferred.
     pub(super) fn find_path(&self, referrer: &str, name: &str) -> Option<String> {
-        let name = name.replace('\\', "/").to_lowercase();
-        let folder = referrer.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_lowercase());
+        if name.len() > MAX_NAME_BYTES {
+            return None;
+        }
+        let name = text::unquoted(name).replace('\\', "/");
+        let folder = referrer.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut relative: Vec<&str> = Vec::new();
         for part in folder.split('/').chain(name.split('/')) {
             match part {
@@ -112,7 +151,7 @@ impl<'a> Archive<'a> {
                 _ => relative.push(part),
             }
         }
-        self.by_path.get(&relative.join("/")).or_else(|| self.by_path.get(&name)).cloned()
+        look_up(&self.by_path, &relative.join("/")).or_else(|| look_up(&self.by_path, &name))
     }
 
     /// Unpacks a file, and counts its unpacked size against the limit of the archive.

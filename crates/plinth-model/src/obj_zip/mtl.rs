@@ -116,20 +116,21 @@ fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<St
     }
     match [line, uncommented].into_iter().find_map(|name| archive.find(referrer, name)) {
         Some(found) => vec![Ok(found)],
-        None if names.is_empty() => vec![Err(crate::source::shortened(line))],
+        None if names.is_empty() => vec![Err(crate::source::shortened(text::unquoted(line)))],
         None => names,
     }
 }
 
-/// Splits text into names that end in `.mtl`, and looks up each of them like [`libraries`].
+/// Splits text into names that end in `.mtl`, possibly in quotation marks, and looks up each of them like
+/// [`libraries`].
 fn split_libraries(archive: &Archive<'_>, referrer: &str, text: &str) -> Vec<Result<String, String>> {
     let mut out = Vec::new();
     let mut partial_name = String::new();
     for word in text.split_whitespace() {
         partial_name = if partial_name.is_empty() { word.to_owned() } else { format!("{partial_name} {word}") };
-        if word.to_ascii_lowercase().ends_with(".mtl") {
+        if word.trim_end_matches('"').to_ascii_lowercase().ends_with(".mtl") {
             let name = std::mem::take(&mut partial_name);
-            out.push(archive.find(referrer, &name).ok_or(name));
+            out.push(archive.find(referrer, &name).ok_or_else(|| text::unquoted(&name).to_owned()));
         } else if partial_name.len() > MAX_NAME_BYTES {
             break;
         }

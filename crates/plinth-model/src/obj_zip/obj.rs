@@ -98,6 +98,8 @@ struct State {
     name: String,
     material: String,
     smoothing: Smoothing,
+    /// Whether a vertex so far has shown that the four numbers after positions are a colour and an opacity.
+    color_is_before_opacity: bool,
     /// Index of the current part. `None` if no element has been read since `name` or `material` last changed.
     part: Option<usize>,
     parts: HashMap<(String, String), usize>,
@@ -122,17 +124,7 @@ impl Reader<'_> {
         let (word, rest) = text::keyword(line);
         let too_large = |e: crate::ModelError| e.to_string();
         match word {
-            "v" => {
-                let v = floats(rest)?;
-                let [x, y, z, extra @ ..] = v.as_slice() else { return Err("a vertex needs three numbers".to_owned()) };
-                self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
-                self.obj.positions.push([*x, *y, *z]);
-                if let [r, g, b] = extra {
-                    self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
-                    self.obj.colors.resize(self.obj.positions.len() - 1, [1.0; 3]);
-                    self.obj.colors.push([*r, *g, *b].map(|c| c.clamp(0.0, 1.0)));
-                }
-            }
+            "v" => self.vertex(rest)?,
             "vt" => {
                 let v = numbers(rest)?;
                 self.budget.take::<[f32; 2]>(1).map_err(too_large)?;
@@ -174,6 +166,31 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Parses a vertex: a position, possibly with a weight, which is ignored, and a colour.
+    fn vertex(&mut self, rest: &str) -> Result<(), String> {
+        let too_large = |e: crate::ModelError| e.to_string();
+        let v = floats(rest)?;
+        let [x, y, z, extra @ ..] = v.as_slice() else { return Err("a vertex needs three numbers".to_owned()) };
+        self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
+        self.obj.positions.push([*x, *y, *z]);
+        if let [first, _, _, _] = extra {
+            // Four numbers are a weight and a colour, or a colour and an opacity. Weights of polygons are always 1.
+            if (first - 1.0).abs() > 0.0 && !std::mem::replace(&mut self.state.color_is_before_opacity, true) {
+                // The red of the colours so far was 1, and was read as a weight.
+                self.obj.colors.iter_mut().for_each(|color| *color = [1.0, color[0], color[1]]);
+            }
+        }
+        let color = match extra {
+            [r, g, b, _] if self.state.color_is_before_opacity => [*r, *g, *b],
+            [r, g, b] | [_, r, g, b] => [*r, *g, *b],
+            _ => return Ok(()),
+        };
+        self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
+        self.obj.colors.resize(self.obj.positions.len() - 1, [1.0; 3]);
+        self.obj.colors.push(color.map(|c| c.clamp(0.0, 1.0)));
         Ok(())
     }
 

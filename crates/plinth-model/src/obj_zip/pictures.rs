@@ -96,6 +96,14 @@ impl<'a, 'z> Pictures<'a, 'z> {
         std::mem::take(&mut self.list)
     }
 
+    /// Returns `map` if the format of its file is supported.
+    pub(super) fn supported<'m>(&mut self, map: Option<&'m TextureUse>) -> Result<Option<&'m TextureUse>> {
+        match map {
+            Some(map) => Ok(self.read(&map.name)?.is_some().then_some(map)),
+            None => Ok(None),
+        }
+    }
+
     /// Adds an image file unchanged, and returns its index. Returns `None` if the format of the file is not supported.
     pub(super) fn file(&mut self, map: &TextureUse) -> Result<Option<usize>> {
         self.once(ImageSource::File(map.name.clone()), |this| this.read(&map.name))

@@ -20,17 +20,25 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
 fn decode_narrow(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_not_utf8) => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect()),
+        Err(_not_utf8) => Cow::Owned(latin_1(bytes)),
     }
 }
 
-/// Returns the lines with their numbers, starting at 1. A line that ends in a backslash is joined with the next line.
+/// Decodes Latin-1, in which every sequence of bytes is a text and no two sequences are the same text.
+pub(super) fn latin_1(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| char::from(*b)).collect()
+}
+
+/// Returns the lines with their numbers, starting at 1. A line that ends in a backslash is joined with the next line,
+/// unless it is a comment, which may end in the path of a folder. Lines end in LF or CR LF, or in CR if there is no LF.
 pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
-    let mut lines = text.lines().zip(1..);
+    let line_end = if text.contains('\n') { '\n' } else { '\r' };
+    let mut lines = text.split(line_end).map(|line| line.strip_suffix('\r').unwrap_or(line)).zip(1..);
     std::iter::from_fn(move || {
         let (first, number) = lines.next()?;
         let mut line = Cow::Borrowed(first);
-        while line.ends_with('\\') {
+        let is_comment = first.trim_start().starts_with('#');
+        while !is_comment && line.ends_with('\\') {
             let joined = line.to_mut();
             joined.pop();
             joined.push(' ');
@@ -44,6 +52,12 @@ pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, 
 pub(super) fn keyword(line: &str) -> (&str, &str) {
     let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
     (word, rest.trim())
+}
+
+/// Removes the quotation marks around a file name.
+pub(super) fn unquoted(name: &str) -> &str {
+    let inner = name.trim().strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    inner.unwrap_or(name)
 }
 
 /// Removes a trailing comment and trims the text.

@@ -1,6 +1,7 @@
 //! Parses the texture statements of MTL files, which consist of options and a file name.
 
 use super::archive::Archive;
+use super::text;
 
 /// Maximum number of words at which a file name with spaces may begin.
 const MAX_WORDS: usize = 64;
@@ -53,7 +54,7 @@ pub(super) fn texture_use(archive: &Archive<'_>, referrer: &str, arguments: &str
             None => break,
         }
     }
-    Err(rest.to_owned())
+    Err(text::unquoted(rest).to_owned())
 }
 
 fn options(arguments: &str) -> Options<'_> {

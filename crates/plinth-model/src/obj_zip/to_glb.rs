@@ -104,18 +104,19 @@ impl Materials {
         let mut pbr = json!({"baseColorFactor": [r, g, b, m.alpha], "metallicFactor": 0, "roughnessFactor": 1});
         let mut out = json!({"name": name, "doubleSided": true});
         let mut coverage = (m.alpha < 1.0).then_some(Coverage::Blend);
+        let color_map = pictures.supported(m.color_map.as_ref())?;
         let with_alpha = match &m.alpha_map {
-            Some(alpha) => pictures.with_alpha(m.color_map.as_ref(), alpha)?,
+            Some(alpha) => pictures.with_alpha(color_map, alpha)?,
             None => None,
         };
         let (mut textured, mut is_colored) = (false, false);
-        let color = m.color_map.as_ref().or(m.alpha_map.as_ref());
+        let color = color_map.or(m.alpha_map.as_ref());
         if let (Some((picture, alpha_coverage)), Some(map)) = (with_alpha, color) {
             coverage = coverage.or(Some(alpha_coverage));
             pbr["baseColorTexture"] = self.reference(picture, map);
-            is_colored = m.color_map.is_some();
+            is_colored = color_map.is_some();
             textured = true;
-        } else if let Some(map) = &m.color_map
+        } else if let Some(map) = color_map
             && let Some(picture) = pictures.file(map)?
         {
             pbr["baseColorTexture"] = self.reference(picture, map);

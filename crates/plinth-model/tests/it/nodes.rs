@@ -1,7 +1,7 @@
 //! Tests of the scene graph.
 
 use glam::{Quat, Vec3};
-use plinth_model::{Limits, Transform, Trs};
+use plinth_model::{Limits, LoadOptions, Transform, Trs, inspect};
 use serde_json::json;
 
 use crate::glb::{Glb, assert_near};
@@ -162,4 +162,28 @@ fn lights_of_nodes_are_read_and_missing_ones_are_ignored() {
     assert_eq!(glb.load().nodes[0].light, None);
     glb.json["extensions"]["KHR_lights_punctual"]["lights"][0]["type"] = "lava".into();
     assert!(glb.load_error().contains("lights[0]: unknown type 'lava'"));
+}
+
+#[test]
+fn hidden_nodes_and_their_descendants_draw_nothing() {
+    let mut glb = Glb::triangle();
+    glb.json["extensionsRequired"] = json!(["KHR_node_visibility"]);
+    glb.json["extensions"]["KHR_lights_punctual"]["lights"] = json!([{"type": "point"}]);
+    let visible = |visible: bool| json!({"KHR_node_visibility": {"visible": visible}});
+    glb.json["nodes"] = json!([
+        {"name": "part", "mesh": 0, "children": [1], "extensions": visible(false)},
+        {"name": "part", "mesh": 0, "extensions": visible(true), "translation": [0, 1, 0]},
+        {"name": "part", "mesh": 0, "extensions": {"KHR_node_visibility": {}}},
+        {"name": "part", "mesh": 0, "extensions": visible(true)},
+    ]);
+    glb.json["nodes"][1]["extensions"]["KHR_lights_punctual"] = json!({"light": 0});
+    glb.json["scenes"][0]["nodes"] = json!([0, 2, 3]);
+    let nodes = glb.load().nodes;
+    assert_eq!(nodes.iter().map(|node| node.mesh).collect::<Vec<_>>(), [None, None, Some(0), Some(0)]);
+    assert!(nodes.iter().all(|node| node.light.is_none()));
+    assert_eq!(trs(nodes[1].local).translation, Vec3::Y, "hidden nodes can be joints");
+    let inventory = inspect(&glb.bytes(), &LoadOptions::default()).unwrap();
+    assert_eq!((inventory.mesh_names, inventory.triangles), (vec!["part_2".to_owned(), "part_3".to_owned()], 2));
+    glb.json["scenes"][0]["nodes"] = json!([0]);
+    assert!(glb.load_error().contains("there is nothing to draw"));
 }

@@ -77,6 +77,20 @@ fn a_backslash_continues_a_line_and_line_numbers_are_kept() {
 }
 
 #[test]
+fn a_backslash_at_the_end_of_a_comment_does_not_continue_it() {
+    assert_eq!(primitive("# C:\\scans\\\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").positions[0], [0.0; 3]);
+}
+
+#[test]
+fn lines_may_end_in_cr_alone() {
+    let obj = format!("# old\nmtllib a.mtl\nusemtl m\n{TRIANGLE}").replace('\n', "\r");
+    let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl m\rKd 1 0 0\r")]);
+    assert_eq!(m.materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+    let broken = convert(&[("a.obj", b"v 0 0 0\rf 1 \\\r1 1\rf 9 9 9\r")]);
+    assert!(matches!(broken, Err(ImportError::Obj { line: 4, .. })), "{broken:?}");
+}
+
+#[test]
 fn a_line_may_be_continued_millions_of_times() {
     let obj = format!("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {}3\n", "\\\n".repeat(2_000_000));
     assert_eq!(primitive(&obj).indices.len(), 3);
@@ -144,6 +158,14 @@ fn vertex_colours_are_converted_to_linear() {
     let p = primitive("v 0 0 0 1 0.5 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     assert_near(&p.colors[0], &[1.0, 0.214_041_14, 0.0, 1.0]);
     assert_eq!(p.colors[1], [1.0; 4]);
+}
+
+#[test]
+fn a_vertex_colour_may_follow_a_weight_or_precede_an_opacity() {
+    let weighted = primitive("v 0 0 0 1 1 0 0\nv 1 0 0 1 0 0 1\nv 0 1 0 1.0\nf 1 2 3\n");
+    assert_eq!(weighted.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0; 4]]);
+    let with_opacity = primitive("v 0 0 0 1 0 0 1\nv 1 0 0 0 1 0 1\nv 0 1 0 1 0 0.5 0.5\nf 1 2 3\n");
+    assert_eq!(with_opacity.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.5, 1.0]]);
 }
 
 /// Converts an archive that contains a triangle and these files. `statements` are the MTL statements of the triangle's
@@ -219,6 +241,26 @@ fn texture_names_may_contain_spaces_and_follow_unknown_options() {
 }
 
 #[test]
+fn file_names_may_be_in_quotation_marks() {
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    for line in ["\"my wood.png\"", "-bm 1.5 \"C:\\scans\\my wood.png\" # oak"] {
+        let m = material(&format!("map_Kd {line}"), &[("textures/my wood.png", &red)]);
+        assert!(m.base_color_texture.is_some(), "{line}");
+    }
+    let libraries = "mtllib \"my red.mtl\" \"gone.mtl\"\nmtllib \"C:\\a b.mtl\"";
+    let obj = format!("{libraries}\nusemtl red\n{TRIANGLE}usemtl blue\nf 1 2 3\n");
+    let files: [(&str, &[u8]); 3] = [
+        ("a.obj", obj.as_bytes()),
+        ("my red.mtl", b"newmtl red\nKd 1 0 0\nmap_Kd \"no wood.png\"\n"),
+        ("a b.mtl", b"newmtl blue\nKd 0 0 1\n"),
+    ];
+    let colors: Vec<[f32; 4]> = model(&files).materials.iter().take(2).map(|m| m.base_color).collect();
+    assert_eq!(colors, [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
+    let missing = ["the texture 'no wood.png' is not in the ZIP", "the material library 'gone.mtl' is not in the ZIP"];
+    assert_eq!(convert(&files).unwrap().warnings, missing);
+}
+
+#[test]
 fn emissive_textures_without_an_emissive_colour_use_white() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     let m = material("map_Ke t.png", &[("t.png", &red)]);
@@ -259,6 +301,18 @@ fn an_alpha_map_without_grey_is_a_mask_and_its_alpha_channel_is_preferred() {
     assert_eq!(model.materials[0].alpha_mode, AlphaMode::Mask { cutoff: 0.5 });
     let alone = with_mtl("map_d t.png", &[("t.png", &cut)]);
     assert_eq!(first_color(&alone), [255, 255, 255, 0]);
+}
+
+#[test]
+fn an_alpha_map_beside_a_colour_texture_that_cannot_be_used_is_combined_with_the_colour() {
+    let grey = png(2, 1, &[100, 100, 100, 255, 255, 255, 255, 255]);
+    for texture in ["t.gif", "gone.png"] {
+        let statements = format!("Kd 1 0 0\nmap_Kd {texture}\nmap_d d.png");
+        let model = with_mtl(&statements, &[("t.gif", b"GIF89a"), ("d.png", &grey)]);
+        assert_eq!(first_color(&model), [255, 255, 255, 100], "{texture}");
+        let material = &model.materials[0];
+        assert_eq!((material.base_color, material.alpha_mode), ([1.0, 0.0, 0.0, 1.0], AlphaMode::Blend), "{texture}");
+    }
 }
 
 #[test]
@@ -510,6 +564,43 @@ fn files_are_found_through_parent_folders() {
         [("obj/a.obj", obj.as_bytes()), ("mtl/a.mtl", mtl.as_bytes()), ("old/a.png", &far), ("tex/a.png", &near)];
     let m = model(&files);
     assert_eq!((m.images[0].width, m.images[0].height), (1, 1));
+}
+
+#[test]
+fn file_names_match_in_composed_and_decomposed_form() {
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    let (composed, decomposed) = ("\u{c9}t\u{e9} \u{30ac}.png", "E\u{301}te\u{301} \u{30ab}\u{3099}.png");
+    for (named, stored) in [(composed, decomposed), (decomposed, composed)] {
+        let m = material(&format!("map_Kd {named}"), &[(&format!("textures/{stored}"), &red)]);
+        assert!(m.base_color_texture.is_some(), "{named:?} {stored:?}");
+    }
+}
+
+/// Builds an archive whose MTL file assigns a texture, and replaces `from` by bytes of the same length in all names of
+/// entries.
+fn archive_with_raw_names(mtl: &[u8], pictures: &[(&str, &[u8])], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let obj = format!("mtllib a.mtl\nvt 0 0\nusemtl m\n{}", TRIANGLE.replace("1 2 3", "1/1 2/1 3/1"));
+    let mut files: Vec<(&str, &[u8])> = vec![("a.obj", obj.as_bytes()), ("a.mtl", mtl)];
+    files.extend(pictures);
+    let mut archive = zip(&files);
+    while let Some(at) = archive.windows(from.len()).position(|name| name == from) {
+        archive[at..at + to.len()].copy_from_slice(to);
+    }
+    archive
+}
+
+#[test]
+fn file_names_in_an_unknown_encoding_match_by_their_bytes() {
+    let (small, large) = (png(1, 1, &[9; 4]), png(2, 2, &[9; 16]));
+    // In Shift-JIS, the two names differ in a byte that is `A` or `a`.
+    let files: [(&str, &[u8]); 2] = [("___A.png", &large), ("___a.png", &small)];
+    let archive = archive_with_raw_names(b"newmtl m\nmap_Kd \x83\x65\x83a.png\n", &files, b"___", b"\x83\x65\x83");
+    let m = load_glb(&glb_from_zip(&archive, &Limits::default()).unwrap().glb, &LoadOptions::default()).unwrap();
+    assert_eq!((m.images.len(), m.images[0].width), (1, 1));
+    // The name is UTF-8, but a comment of the MTL file is not.
+    let mtl = b"# caf\xe9\nnewmtl m\nmap_Kd gr\xc3\xbcn.png\n";
+    let archive = archive_with_raw_names(mtl, &[("gr__n.png", &small)], b"gr__", b"gr\xc3\xbc");
+    assert_eq!(glb_from_zip(&archive, &Limits::default()).unwrap().warnings, [""; 0]);
 }
 
 #[test]

@@ -2,7 +2,13 @@
 
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
+use crate::upload::geometry::uv_of;
 use crate::upload::texture::linear_from_byte;
+
+/// Returns the coordinates at which a vertex reads a texture, with the transform of the texture.
+pub(super) fn texture_uv(reference: TextureRef, primitive: &Primitive, v: usize) -> [f32; 2] {
+    reference.transformed(uv_of(primitive, reference.uv_set, v))
+}
 
 /// Returns the nearest texel of a texture at a vertex, without decoding it. Without a texture, returns white.
 fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [u8; 4] {
@@ -10,8 +16,7 @@ fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v:
     let Some(reference) = reference else { return white };
     let Some(texture) = model.textures.get(reference.texture) else { return white };
     let Some(image) = model.images.get(texture.image) else { return white };
-    let Some(uv) = primitive.uvs.get(reference.uv_set).and_then(|set| set.get(v)) else { return white };
-    let [s, t] = reference.transformed(*uv);
+    let [s, t] = texture_uv(reference, primitive, v);
     let column = texture.sampler.wrap_u.texel(s, image.width as usize);
     let row = texture.sampler.wrap_v.texel(t, image.height as usize);
     let at = (row * image.width as usize + column) * 4;

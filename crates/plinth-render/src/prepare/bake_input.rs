@@ -9,7 +9,7 @@ use plinth_model::{AlphaMode, Image, Material, Model, Primitive, TextureRef, Top
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
-use super::at_vertex::{base_color, metallic_roughness, texel_red};
+use super::at_vertex::{base_color, metallic_roughness, texel_red, texture_uv};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
 use crate::upload::texture::linear_from_byte;
@@ -65,9 +65,10 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
     let emission = if emits_light(material) { Vec3::from(material.emissive) } else { Vec3::ZERO };
     let transmission = |v: usize| {
         let share = material.transmission.map_or(0.0, |t| t.factor * texel_red(&scene.model, t.texture, primitive, v));
-        share * (1.0 - material.metallic)
+        share * (1.0 - metal_rough[v].0)
     };
-    let transmits = material.transmission.is_some_and(|t| t.factor > 0.0) && material.metallic < 1.0;
+    let is_metal = metal_rough.iter().all(|(metallic, _)| *metallic >= 1.0);
+    let transmits = material.transmission.is_some_and(|t| t.factor > 0.0) && !is_metal;
     let texture = bake_texture(&scene.model, primitive, material.base_color_texture, images.base_color);
     // If there is a texture, each vertex has only the factor by which the texture is multiplied.
     let plain = |v: usize| {
@@ -98,7 +99,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
         normals: posed.normals.clone(),
         indices,
         albedo: (0..count).map(albedo).collect(),
-        f0: (0..count).map(|v| DIELECTRIC_F0.lerp(rgb(v), metal_rough[v].0)).collect(),
+        f0: (0..count).map(|v| DIELECTRIC_F0.lerp(rgb(v), metal_rough[v].0).clamp(Vec3::ZERO, Vec3::ONE)).collect(),
         roughness: metal_rough.into_iter().map(|(_, roughness)| roughness).collect(),
         emission,
         transparency,
@@ -111,7 +112,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
     }
 }
 
-/// Returns a texture of a primitive. Returns `None` if the primitive lacks its texture coordinates.
+/// Returns a texture of a primitive with the texture coordinates of all vertices.
 fn bake_texture(
     model: &Model,
     primitive: &Primitive,
@@ -120,9 +121,8 @@ fn bake_texture(
 ) -> Option<BakeTexture> {
     let (reference, image) = (reference?, image?);
     let sampler = model.textures.get(reference.texture)?.sampler;
-    let uvs = primitive.uvs.get(reference.uv_set)?;
     Some(BakeTexture {
-        uvs: uvs.iter().map(|uv| Vec2::from(reference.transformed(*uv))).collect(),
+        uvs: (0..primitive.positions.len()).map(|v| Vec2::from(texture_uv(reference, primitive, v))).collect(),
         image,
         wrap: [sampler.wrap_u, sampler.wrap_v],
         is_masked: matches!(model.materials[primitive.material].alpha_mode, AlphaMode::Mask { .. }),
@@ -272,13 +272,14 @@ mod tests {
     use super::*;
 
     /// Returns the input of the bake for a small square with the corners of a texture, beside a point that is far away.
-    /// Each `step`-th row of the texture has the value `high` in all channels, and the others 0.
+    /// Each `step`-th row of the texture has the value `high` in all channels, and the others 0. The second set of
+    /// texture coordinates is empty.
     fn small_square(material: Material, step: u32, high: u8) -> BakeMesh {
         let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
         let square = Primitive {
             positions: corners.iter().map(|[x, y]| [0.01 * x, 0.01 * y, 0.0]).chain([[1.0, 1.0, 1.0]]).collect(),
             normals: vec![[0.0, 0.0, 1.0]; 5],
-            uvs: vec![corners.iter().map(|[s, t]| [0.9 * s, 0.9 * t]).chain([[0.0; 2]]).collect()],
+            uvs: vec![corners.iter().map(|[s, t]| [0.9 * s, 0.9 * t]).chain([[0.0; 2]]).collect(), Vec::new()],
             indices: vec![0, 1, 2, 0, 2, 3, 4, 4, 4],
             ..Primitive::default()
         };
@@ -394,6 +395,13 @@ mod tests {
     }
 
     #[test]
+    fn a_metal_reflects_at_most_the_light_that_it_receives() {
+        let metal = Material { base_color: [5.0, 0.5, 0.0, 1.0], metallic: 1.0, ..Material::default() };
+        let f0 = small_square(metal, 1, 255).f0;
+        assert!(f0.iter().all(|f0| (*f0 - Vec3::new(1.0, 0.5, 0.0)).abs().max_element() < 1e-6), "{f0:?}");
+    }
+
+    #[test]
     fn a_surface_transmits_what_its_texture_says() {
         let transmission = Some(Transmission { factor: 0.8, texture: TEXTURE });
         let pane = || Material { transmission, metallic: 0.0, ..Material::default() };
@@ -402,5 +410,47 @@ mod tests {
         let black = small_square(pane(), 1, 0);
         assert!(black.transparency.iter().all(|share| *share == 0.0), "{:?}", black.transparency);
         assert!(black.albedo.iter().all(|albedo| albedo.min_element() > 0.9));
+    }
+
+    #[test]
+    fn glass_transmits_where_its_texture_says_that_it_is_no_metal() {
+        let transmission = Some(Transmission { factor: 1.0, texture: None });
+        for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {
+            let jar = || Material {
+                transmission,
+                metallic: 1.0,
+                metallic_roughness_texture: TEXTURE,
+                alpha_mode,
+                ..Material::default()
+            };
+            let glass = small_square(jar(), 1, 0).transparency;
+            assert!(glass.len() == 5 && glass.iter().all(|share| (share - 1.0).abs() < 1e-6), "{glass:?}");
+            let metal = small_square(jar(), 1, 255).transparency;
+            assert!(metal.iter().all(|share| *share == 0.0), "{metal:?}");
+        }
+    }
+
+    #[test]
+    fn missing_texture_coordinates_are_zero() {
+        // An empty set and one that does not exist.
+        for uv_set in [1, 2] {
+            let painted = |transform: Option<[f32; 6]>| {
+                let texture = Some(TextureRef { texture: 0, uv_set, transform });
+                let material = Material {
+                    base_color_texture: texture,
+                    metallic: 0.0,
+                    emissive: [1.0; 3],
+                    emissive_texture: texture,
+                    ..Material::default()
+                };
+                // Only the first row of the texture is white.
+                small_square(material, 256, 255)
+            };
+            let (first_row, middle) = (painted(None), painted(Some([1.0, 0.0, 0.0, 0.0, 1.0, 0.5])));
+            assert!(first_row.albedo.iter().all(|albedo| albedo.min_element() > 0.9), "{:?}", first_row.albedo);
+            assert!(middle.albedo.iter().all(|albedo| *albedo == Vec3::ZERO), "{:?}", middle.albedo);
+            assert_eq!(first_row.emission_texture.unwrap().uvs, [Vec2::ZERO; 5]);
+            assert_eq!(middle.emission_texture.unwrap().uvs, [Vec2::new(0.0, 0.5); 5]);
+        }
     }
 }

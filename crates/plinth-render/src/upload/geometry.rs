@@ -176,7 +176,7 @@ pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mu
 }
 
 /// Returns the texture coordinates of a vertex, or zero if the vertex has none.
-fn uv_of(primitive: &Primitive, set: usize, v: usize) -> [f32; 2] {
+pub(crate) fn uv_of(primitive: &Primitive, set: usize, v: usize) -> [f32; 2] {
     primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2])
 }
 

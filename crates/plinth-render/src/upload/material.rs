@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureSlot, Transmission, Volume};
+use plinth_model::{AlphaMode, Material, Model, Sampler, Texture, TextureRef, TextureSlot, Volume};
 
 use super::texture::Textures;
 use crate::bindings;
@@ -133,7 +133,7 @@ pub(crate) fn upload(
     let blurs = is_transmissive && uniform.roughness * (2.0 * uniform.ior - 2.0).clamp(0.0, 1.0) > 0.0;
     // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
     // does not.
-    let lucid = material.transmission.is_some_and(|t| mean_transmission(model, t) > 0.5) && !refracts;
+    let lucid = mean_transmission(model, material) > 0.5 && !refracts;
     let overlay = material.overlay;
     let shadowless = lucid || overlay;
     let opaque_texels = None;
@@ -147,17 +147,25 @@ fn is_alpha_tested(key: &VariantKey) -> bool {
     has_alpha || key.defines.contains("BLEND") || key.defines.contains(MASKED_GLASS)
 }
 
-/// Returns the fraction of light that a material transmits, averaged over its texture.
-fn mean_transmission(model: &Model, transmission: Transmission) -> f32 {
+/// Returns the fraction of light that a material transmits, averaged over its textures. Metals transmit none.
+fn mean_transmission(model: &Model, material: &Material) -> f32 {
+    material.transmission.map_or(0.0, |transmission| {
+        let metalness = material.metallic * mean_of_channel(model, material.metallic_roughness_texture, 2);
+        transmission.factor * mean_of_channel(model, transmission.texture, 0) * (1.0 - metalness)
+    })
+}
+
+/// Returns the mean of a channel of a linear texture, from 0 to 1. Without a texture, returns 1.
+fn mean_of_channel(model: &Model, reference: Option<TextureRef>, channel: usize) -> f32 {
     /// Number of texels of which the mean is taken.
     const TEXELS: usize = 1 << 16;
-    let texture = transmission.texture.and_then(|reference| model.textures.get(reference.texture));
-    let Some(image) = texture.and_then(|texture| model.images.get(texture.image)) else { return transmission.factor };
+    let texture = reference.and_then(|reference| model.textures.get(reference.texture));
+    let Some(image) = texture.and_then(|texture| model.images.get(texture.image)) else { return 1.0 };
     let texels = image.pixels.as_chunks::<4>().0;
     let step = (texels.len() / TEXELS).max(1);
-    let (sum, count) =
-        texels.iter().step_by(step).fold((0.0, 0.0), |(sum, count), texel| (sum + f32::from(texel[0]), count + 1.0));
-    transmission.factor * sum / f32::max(255.0 * count, 1.0)
+    let read = texels.iter().step_by(step);
+    let (sum, count) = read.fold((0.0, 0.0), |(sum, count), texel| (sum + f32::from(texel[channel]), count + 1.0));
+    sum / f32::max(255.0 * count, 1.0)
 }
 
 /// Returns how a material is drawn.
@@ -360,4 +368,33 @@ fn layout(gpu: &Gpu, slots: usize) -> wgpu::BindGroupLayout {
         entries.push(bindings::sampler(2 + 2 * k, wgpu::SamplerBindingType::Filtering));
     }
     bindings::layout(&gpu.device, "material", &entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_model::{Image, Transmission};
+
+    use super::*;
+
+    #[test]
+    fn metals_transmit_no_light() {
+        let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
+        let mean = |metallic: f32, map: Option<TextureRef>, blue: u8| {
+            let image = Image { width: 1, height: 1, pixels: vec![255, 255, blue, 255], ..Image::default() };
+            let model = Model {
+                textures: vec![Texture { image: 0, sampler: Sampler::default() }],
+                images: vec![image.into()],
+                ..Model::default()
+            };
+            let transmission = Some(Transmission { factor: 0.8, texture: None });
+            let glass = Material { transmission, metallic, metallic_roughness_texture: map, ..Material::default() };
+            mean_transmission(&model, &glass)
+        };
+        let without_map = [(0.0, None, 255, 0.8), (1.0, None, 0, 0.0)];
+        let with_map = [(1.0, map, 255, 0.0), (1.0, map, 0, 0.8), (0.5, map, 255, 0.4)];
+        for (metallic, map, blue, expected) in without_map.into_iter().chain(with_map) {
+            let found = mean(metallic, map, blue);
+            assert!((found - expected).abs() < 1e-6, "{metallic} {map:?} {blue}: {found}");
+        }
+    }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use glam::Vec3;
-use plinth_model::{Light, LightKind, Material, Node, Primitive, Transform, Trs};
+use plinth_model::{Light, LightKind, Material, Model, Node, Primitive, Transform, Trs};
 use plinth_scene::{Background, EnvironmentMap, PointLikeLight, SceneAssets, build_scene, studio};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::decals::image;
-use crate::models::{cuboid, scene, settings};
+use crate::models::{cuboid, model_of, named, plain_scene, primitive, scene, settings, sliding, together};
 
-fn plain() -> plinth_model::Model {
+fn plain() -> Model {
     cuboid([-1.0; 3], [1.0; 3])
 }
 
@@ -40,6 +40,57 @@ fn materials_with_the_same_image_share_it() {
     let scene = build_scene(Arc::new(model), &settings(&json!({"materialEdits": edits})), assets).unwrap();
     let image_of = |i: usize| scene.model.textures[scene.model.materials[i].base_color_texture.unwrap().texture].image;
     assert_eq!((scene.model.images.len(), image_of(0), image_of(1)), (1, 0, 0));
+}
+
+#[test]
+fn edges_of_wireframes_are_as_wide_beside_hidden_meshes_and_in_a_clip_that_moves_the_model() {
+    let ground = named(cuboid([-100.0, -2.0, -100.0], [100.0, -1.0, 100.0]), "ground");
+    for (mut model, mut look) in [
+        (plain(), json!({})),
+        (together(plain(), ground), json!({"hiddenMeshNames": ["ground"]})),
+        (sliding(plain(), 0.0, 18.0, 1.0), json!({"animation": "slide", "length": 1})),
+    ] {
+        model.materials[0].name = "paint".into();
+        look["materialEdits"] = json!({"paint": {"wireframe": true}});
+        let posed = plain_scene(model, &look).pose(None);
+        // The first and the fourth vertex are on both sides of the start of an edge.
+        let width = posed[0].positions[0].distance(posed[0].positions[3]);
+        assert!((width - 0.004).abs() < 1e-4, "{look}: {width}");
+    }
+}
+
+#[test]
+fn instances_count_toward_the_limit_of_edges_of_all_wireframes_and_hidden_meshes_do_not() {
+    // In a wireframe, each of the two surfaces has 2100 edges.
+    let surface = |material| {
+        let positions = (0..1050_u16).map(|i| [f32::from(i), f32::from(i % 7), 0.0]).collect();
+        Primitive { material, ..primitive(positions) }
+    };
+    let warnings = |instances: usize, edits: Value| {
+        let mut model = model_of(vec![surface(0), surface(1)]);
+        model.materials = ["oak", "ash"].map(|name| Material { name: name.into(), ..Material::default() }).to_vec();
+        model.nodes[0].instances = vec![Transform::default(); instances];
+        let hidden = vec![Transform::default(); 1000];
+        model.nodes.push(Node { name: "hidden".into(), mesh: Some(0), instances: hidden, ..Node::default() });
+        plain_scene(model, &json!({"hiddenMeshNames": ["hidden"], "materialEdits": edits})).warnings
+    };
+    let one = json!({"oak": {"wireframe": true}});
+    let both = json!({"ash": {"wireframe": true}, "oak": {"wireframe": true}});
+    assert_eq!(warnings(100, one.clone()), Vec::<String>::new());
+    let warning = "materialEdits.oak: wireframe has no effect: the wireframes and their instances would have more than \
+                   400000 edges";
+    assert_eq!(warnings(100, both), [warning], "they have 420 000 edges together");
+    assert_eq!(warnings(200, one), [warning]);
+}
+
+#[test]
+fn instances_count_toward_the_limit_of_flat_shading() {
+    let triangle = primitive(vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+    let mut model = model_of(vec![Primitive { indices: [0, 1, 2].repeat(3000), ..triangle }]);
+    model.materials[0].name = "oak".into();
+    model.nodes[0].instances = vec![Transform::default(); 3400];
+    let found = plain_scene(model, &json!({"materialEdits": {"oak": {"flatShading": true}}})).warnings;
+    assert_eq!(found, ["materialEdits.oak: flatShading has no effect: the surface has too many triangles"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plinth_db::{accounts, staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
-use plinth_store::{BlobStream, LinkMethod, Listed, NewLink, ObjectKey};
+use plinth_store::{BlobStream, LinkMethod, Listed, NewLink, ObjectKey, StoreError};
 
 use super::check::Format;
 use super::create_from_file::ReceivedModel;
@@ -45,6 +45,10 @@ pub(crate) fn too_many_bytes() -> ServiceError {
         "the uploads that are not finalized have more than {most} GB; finalize some, or wait until two days after their links expire"
     );
     ServiceError::new(ErrorCode::LimitReached, message)
+}
+
+fn missing() -> ServiceError {
+    ServiceError::new(ErrorCode::NotFound, "no file was uploaded for this ticket")
 }
 
 fn too_large() -> ServiceError {
@@ -112,7 +116,6 @@ impl Service {
         let format = Format::of_name(&name, false)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
-        let missing = || ServiceError::new(ErrorCode::NotFound, "no file was uploaded for this ticket");
         let found = staged::find_open(&mut self.db.read().await?, &sha256_hex(&ticket), &caller.workspace_id).await?;
         let id = found.ok_or_else(missing)?;
         let key = ObjectKey::Staged(&id);
@@ -129,10 +132,7 @@ impl Service {
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
         // copy is used.
         let mut file = self.incoming_model(caller, Some(blob.size)).await?;
-        // A concurrent request with the same ticket may have created the model and deleted the file.
-        let pieces = self.store.read(&key, None).await;
-        let pieces = pieces.map_err(|error| if error.is_not_found() { missing() } else { error.into() })?;
-        take_content(pieces, &mut file).await?;
+        take_content(self.store.read(&key, None).await.map_err(unreadable)?, &mut file).await?;
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
         let staged = Some(id.clone());
@@ -303,7 +303,46 @@ impl Service {
 
 async fn take_content(mut pieces: BlobStream, file: &mut Incoming) -> Result<()> {
     while let Some(piece) = pieces.next().await {
-        file.write(&piece?).await?;
+        file.write(&piece.map_err(unreadable)?).await?;
     }
     Ok(())
+}
+
+/// Returns the error of an upload whose file could not be read. Meanwhile, a concurrent request with the same ticket may have
+/// created the model and deleted the file, or the client may have sent another file to the link.
+fn unreadable(error: StoreError) -> ServiceError {
+    match error {
+        StoreError::NotFound { .. } => missing(),
+        StoreError::Changed { .. } => {
+            let message = "the file was replaced while it was read; finalize the upload again";
+            ServiceError::new(ErrorCode::UploadFailed, message)
+        }
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::stream;
+
+    use super::super::disk_reserve::DiskReserve;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_is_deleted_or_replaced_while_it_is_read_is_no_internal_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = || "staged/a.glb".to_owned();
+        let broken = StoreError::File(std::io::Error::other("the disk broke"));
+        for (error, code, status) in [
+            (StoreError::NotFound { key: key() }, ErrorCode::NotFound, 404),
+            (StoreError::Changed { key: key() }, ErrorCode::UploadFailed, 422),
+            (broken, ErrorCode::Internal, 500),
+        ] {
+            let pieces = stream::iter([Ok(Bytes::from_static(b"glTF")), Err(error)]).boxed();
+            let mut file = Incoming::new(folder.path(), u64::MAX, None, DiskReserve::of(folder.path(), 0)).unwrap();
+            let rejected = take_content(pieces, &mut file).await.unwrap_err();
+            assert_eq!((rejected.code, rejected.status), (code, status));
+        }
+    }
 }

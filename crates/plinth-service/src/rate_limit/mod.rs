@@ -123,7 +123,7 @@ impl Service {
             Windows::Memory(windows) => lock(windows).get(key).copied(),
             Windows::Database(_) => rate_windows::find(&mut conn, key).await?,
         };
-        let exhausted = window.filter(|window| window.ends_at > now && window.requests >= u64::from(limit));
+        let exhausted = window.filter(|window| !window.is_over(now, window_ms) && window.requests >= u64::from(limit));
         Ok(exhausted.map(|window| Allowance { is_exceeded: true, ..allowance(limit, window, window_ms, now) }))
     }
 
@@ -195,11 +195,11 @@ fn lock<K, V>(map: &Mutex<HashMap<K, V>>) -> MutexGuard<'_, HashMap<K, V>> {
     map.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a request in the key's current window. Starts a new window if the current one has ended.
+/// Counts a request in the key's current window. Starts a new window if the current one is over.
 fn count_in(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, now: i64) -> Window {
     let fresh = Window { requests: 0, ends_at: now + length_ms };
     let window = windows.entry(key).or_insert(fresh);
-    if window.ends_at <= now {
+    if window.is_over(now, length_ms) {
         *window = fresh;
     }
     window.requests += 1;

@@ -127,7 +127,8 @@ impl SharedWindows {
         limits.keys.iter().find_map(|(key, limit)| {
             let known = exceeded.get(key)?;
             let now = self.clock.since_ms(known.now, known.at);
-            (now < known.window.ends_at).then(|| allowance(*limit, known.window, limits.window_ms, now))
+            (!known.window.is_over(now, limits.window_ms))
+                .then(|| allowance(*limit, known.window, limits.window_ms, now))
         })
     }
 

@@ -195,6 +195,18 @@ async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
     assert_eq!((fresh.remaining, fresh.reset_secs, fresh.is_exceeded), (29, 60, false));
 }
 
+async fn a_limit_ends_when_the_clock_is_set_back(address: &str) {
+    let test_service = TestService::with(address, |options| options.requests_per_minute = 2).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    for step_ms in [0, -3_600_000] {
+        test_service.wait_ms(step_ms);
+        for is_exceeded in [false, false, true, true] {
+            let allowance = service.count_request(caller, Meter::Requests).await.unwrap();
+            assert_eq!(allowance.is_exceeded, is_exceeded, "{step_ms}");
+        }
+    }
+}
+
 async fn the_requests_of_all_keys_of_an_account_are_limited(address: &str) {
     let test_service = TestService::with(address, |options| options.requests_per_minute = 3).await;
     let service = &test_service.service;
@@ -548,6 +560,7 @@ mod both {
         rejected_tokens_name_the_reason
         a_member_works_in_the_workspace_and_its_owner_pays
         requests_are_counted_exactly_per_token_and_window
+        a_limit_ends_when_the_clock_is_set_back
         the_requests_of_all_keys_of_an_account_are_limited
         a_sign_in_link_opens_one_session
         sessions_expire

@@ -49,6 +49,20 @@ async fn links_for_new_passwords_are_limited_per_client_and_per_address(address:
     assert_eq!(count_mails(service, "grace@example.org").await, 1);
 }
 
+async fn passwords_can_be_tried_again_after_the_clock_was_set_back(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    // These passwords are too long to be hashed, so that the test is fast.
+    let attempt =
+        async |email: &str| code(service.sign_in_with_password(client("192.0.2.1"), email, "x".repeat(2000), "").await);
+    for n in 0..limits::PASSWORDS_PER_CLIENT {
+        assert_eq!(attempt(&format!("{n}@example.org")).await, ErrorCode::Unauthorized);
+    }
+    assert_eq!(attempt("another@example.org").await, ErrorCode::RateLimited);
+    test_service.wait_ms(-HOUR_MS);
+    assert_eq!(attempt("another@example.org").await, ErrorCode::Unauthorized);
+}
+
 /// Otherwise the client could fill the table of windows with one row per address that it tries.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_has_reached_its_limit_creates_no_more_windows() {
@@ -74,5 +88,6 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         links_for_new_passwords_are_limited_per_client_and_per_address
+        passwords_can_be_tried_again_after_the_clock_was_set_back
     }
 }

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use plinth_db::renders::Render;
-use plinth_db::{DbError, TimeLimits, leases, renders, storage, unreferenced_objects};
+use plinth_db::{DbError, TimeLimits, instance, leases, mails, renders, storage, unreferenced_objects};
 use plinth_service::CleanupReport;
 use plinth_service::jobs::Reclaimed;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::RenderStatus;
 use plinth_testkit::on_both_databases;
 
-use crate::test_service::{START, TestService};
+use crate::test_service::{EMAIL, START, TestService, client};
 
 /// Inserts finished renders whose sizes are not stored.
 async fn insert_old(test_service: &TestService, like: &Render, ids: std::ops::Range<u32>, files: &str) {
@@ -152,6 +152,20 @@ async fn workers_that_were_suspended_with_the_server_can_renew_their_leases(addr
     maintenance.abort();
 }
 
+async fn times_are_corrected_after_the_clock_was_set_back(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let hour_ms = 3_600_000;
+    service.correct_times().await.unwrap();
+    service.recover_password(&client("192.0.2.1"), EMAIL, String::new()).await.unwrap();
+    test_service.wait_ms(-hour_ms);
+    service.correct_times().await.unwrap();
+    let claiming = service.db().write(move |tx| Box::pin(mails::claim(tx, START - hour_ms + 60_000, START)));
+    assert!(claiming.await.unwrap().is_some(), "the mail is sent soon");
+    let ahead = instance::find(&mut service.db().read().await.unwrap(), "share_time_ahead").await.unwrap();
+    assert_eq!(ahead.as_deref(), Some("3600000"));
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -161,5 +175,6 @@ mod both {
         a_render_whose_files_cannot_be_read_does_not_stop_the_measuring
         cleanups_do_not_wait_for_the_measuring_of_old_renders
         a_cleanup_does_not_end_at_prefixes_without_files
+        times_are_corrected_after_the_clock_was_set_back
     }
 }

@@ -39,17 +39,22 @@ async fn s3() -> (Store, S3Server) {
     (s3_at(server.endpoint(), server.bucket(), server.credentials()), server)
 }
 
-fn s3_at(endpoint: &str, bucket: &str, (key, secret): (&str, &str)) -> Store {
-    let settings = [
-        ("AWS_ENDPOINT", endpoint),
-        ("AWS_ACCESS_KEY_ID", key),
-        ("AWS_SECRET_ACCESS_KEY", secret),
-        ("AWS_REGION", "us-east-1"),
-    ];
+pub(crate) fn s3_at(endpoint: &str, bucket: &str, credentials: (&str, &str)) -> Store {
+    s3_with(&[("AWS_ENDPOINT", endpoint)], bucket, credentials, None)
+}
+
+fn s3_with(
+    settings: &[(&str, &str)],
+    bucket: &str,
+    (key, secret): (&str, &str),
+    public_endpoint: Option<&str>,
+) -> Store {
+    let credentials = [("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", secret), ("AWS_REGION", "us-east-1")];
+    let settings = credentials.iter().chain(settings);
     let options = StoreOptions {
         address: format!("s3://{bucket}/some/prefix"),
-        s3: settings.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
-        s3_public_endpoint: None,
+        s3: settings.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+        s3_public_endpoint: public_endpoint.map(str::to_owned),
         signer: signer(),
     };
     Store::open(options).unwrap()
@@ -63,7 +68,7 @@ async fn all(mut stream: BlobStream) -> Vec<u8> {
     out
 }
 
-fn model() -> ModelId {
+pub(crate) fn model() -> ModelId {
     ModelId::parse("m00000000001").unwrap()
 }
 
@@ -243,6 +248,42 @@ async fn a_ping_is_a_single_request() {
     assert!(timeout(Duration::from_secs(5), store.ping()).await.unwrap().is_err());
     assert_eq!(requests.load(Ordering::SeqCst), 1);
     server.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ping_fails_without_the_folder_or_the_bucket() {
+    let (store, folder) = local();
+    store.ping().await.unwrap();
+    std::fs::remove_dir(folder.path().join("objects")).unwrap();
+    assert!(store.ping().await.is_err());
+    std::fs::write(folder.path().join("objects"), "not a folder").unwrap();
+    assert!(store.ping().await.is_err());
+    let (store, server) = s3().await;
+    store.ping().await.unwrap();
+    std::fs::remove_dir_all(server.folder().join(server.bucket())).unwrap();
+    assert!(store.ping().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bucket_of_the_address_and_the_endpoint_for_s3_have_precedence() {
+    let server = S3Server::start().await;
+    let settings = [
+        ("AWS_ENDPOINT_URL_S3", server.endpoint()),
+        ("AWS_ENDPOINT_URL", "https://127.0.0.1:1"),
+        ("AWS_BUCKET", "other"),
+        ("AWS_BUCKET_NAME", "other"),
+    ];
+    let id = model();
+    let key = ObjectKey::Model(&id);
+    let link = NewLink { method: LinkMethod::Get, key: &key, lifetime_secs: 60, disposition: None, now_secs: 0 };
+    for public in [None, Some("http://files.example.org"), Some("https://files.example.org")] {
+        let store = s3_with(&settings, server.bucket(), server.credentials(), public);
+        store.put(&key, Bytes::from_static(b"glb")).await.unwrap();
+        let url = store.link(link, &secret()).await.unwrap();
+        let begin = format!("{}/{}/some/prefix/", public.unwrap_or(server.endpoint()), server.bucket());
+        assert!(url.starts_with(&begin), "{url}");
+    }
+    assert!(server.folder().join(server.bucket()).join("some/prefix").join(key.path()).exists());
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use plinth_service::check::{PanoramaReport, check_file, check_image};
 use plinth_spec::{EnvPart, limits};
 
 use super::confine::{
-    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg,
+    JOB_NICENESS, bound, bound_memory, bound_open_files, bound_processor_time, end_with_parent, enter_fence, fence_arg,
 };
 use crate::system::{Resource, lower_priority, start_session};
 
@@ -54,6 +54,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     start_session().context("the check cannot start a session")?;
     lower_priority(JOB_NICENESS);
     bound_memory(number("memory-bytes")?)?;
+    bound_open_files()?;
     bound(Resource::FileSize, FILE_BYTES, "the size of files")?;
     // The limit of CPU time is twice the time limit, because two threads may work at the same time. The server enforces
     // the wall-clock limit.

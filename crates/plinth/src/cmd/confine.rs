@@ -10,6 +10,9 @@ use crate::system::{self, Limit, Resource, limit, set_limit};
 pub(super) const JOB_NICENESS: i32 = 5;
 /// Processor time in seconds that a process has between the signal SIGXCPU and SIGKILL.
 const CPU_GRACE_SECS: u64 = 5;
+/// Maximum number of files that each process has open at the same time. It is the usual soft limit of Linux systems, so drivers and
+/// encoders need fewer. The worker reads the list of these files whenever it measures a job.
+const OPEN_FILES: u64 = 1024;
 
 /// Sets the soft and the hard limit of a resource for this process and its children to `most`, but not above the present
 /// hard limit.
@@ -29,6 +32,12 @@ pub(super) fn bound_processor_time(secs: u64, may_be_raised: bool) -> Result<()>
     let maximum = if may_be_raised { allowed } else { within(secs.saturating_add(CPU_GRACE_SECS)) };
     set_limit(Resource::ProcessorTime, Limit { current: within(secs), maximum })
         .context("processor time cannot be limited")
+}
+
+/// Limits the number of open files of this process, and that of each of its children.
+/// Errors: the system rejects the limit.
+pub(super) fn bound_open_files() -> Result<()> {
+    bound(Resource::OpenFiles, OPEN_FILES, "the number of open files")
 }
 
 /// Forbids core files, and limits private writable memory. The address space is not limited, because drivers reserve

@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, ChildTask, run_child};
 
 use super::confine::{
-    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg,
+    JOB_NICENESS, bound, bound_memory, bound_open_files, bound_processor_time, end_with_parent, enter_fence, fence_arg,
 };
 use crate::system::{Resource, lower_priority, start_session};
 
@@ -75,6 +75,7 @@ fn confine(job: &ChildJob) -> Result<()> {
     let ChildLimits { cpu_secs, file_bytes, memory_bytes } = job.limits;
     start_session().context("the job cannot start a session")?;
     bound_memory(memory_bytes)?;
+    bound_open_files()?;
     bound(Resource::FileSize, file_bytes, "the size of files")?;
     bound_processor_time(cpu_secs, matches!(job.task, ChildTask::Render(_)))
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use plinth_db::real_path;
 
 use crate::config::{self, Config};
 
@@ -37,20 +38,6 @@ fn lock_path(database: &Path) -> io::Result<PathBuf> {
     let mut path = real_path(database)?.into_os_string();
     path.push(".serve.lock");
     Ok(path.into())
-}
-
-/// Resolves the symbolic links in the path of a file that may not exist yet.
-fn real_path(file: &Path) -> io::Result<PathBuf> {
-    match file.canonicalize() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => return other,
-    }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match file.read_link() {
-        // SQLite will create the file to which this link leads.
-        Ok(target) => real_path(&folder.join(target)),
-        Err(_no_link) => Ok(folder.canonicalize()?.join(file.file_name().unwrap_or_default())),
-    }
 }
 
 #[cfg(all(test, unix))]

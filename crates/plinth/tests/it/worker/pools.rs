@@ -122,7 +122,7 @@ async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ende
     assert_eq!(until("/readyz", 503).await, "the worker is stopping");
     assert_eq!(ask("/livez").await.unwrap().0, 200, "the worker is alive while it finishes its job");
     let scraped = http.get(format!("http://{metrics}/metrics")).send().await.unwrap().text().await.unwrap();
-    assert!(scraped.contains("plinth_worker_running 1"), "{scraped}");
+    assert!(scraped.contains("plinth_worker_running{kind=\"render\"} 1"), "{scraped}");
     assert_eq!(deployment.render(&id).await.status, RenderStatus::VideoProcessing);
     assert!(worker.0.try_wait().unwrap().is_none());
 }

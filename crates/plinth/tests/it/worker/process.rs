@@ -179,6 +179,8 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     let line = |name: &str| limits.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("Max core file size").contains(" 0 "), "{limits}");
     assert!(line("Max file size").contains(" 68719476736          68719476736 "), "hard and soft: {limits}");
+    let open_files = line("Max open files");
+    assert_eq!(open_files.split_whitespace().skip(3).collect::<Vec<_>>(), ["1024", "1024", "files"], "soft and hard");
     let cpu_secs = line("Max cpu time").split_whitespace().nth(3).and_then(|soft| soft.parse::<u64>().ok());
     assert!(cpu_secs >= Some(3600), "{limits}");
     assert!(line("Max data size").contains(" 8589934592 "), "{limits}");

@@ -1,4 +1,4 @@
-"""Starts the program, and tells it of the bundled ffmpeg and Vulkan driver where the machine has none."""
+"""Starts the program, and tells it of the bundled ffmpeg, Vulkan loader and Vulkan driver, each where the machine has none."""
 
 import os
 import re
@@ -24,19 +24,36 @@ def has_driver(environment):
     return any(path.suffix == ".json" for folder in (*DRIVER_FOLDERS, own) if Path(folder).is_dir() for path in Path(folder).iterdir())
 
 
-def add_driver(environment):
-    """Names the driver of the wheel `plinth-lavapipe` and the Vulkan loader beside it."""
+def has_loader():
+    """Whether the machine has a Vulkan loader, or LD_LIBRARY_PATH leads to one."""
+    try:
+        import ctypes
+
+        ctypes.CDLL("libvulkan.so.1")
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def add_vulkan(environment):
+    """Names the Vulkan loader and the driver of the wheel `plinth-lavapipe`, each where the machine has none. A machine can have a
+    driver without a loader: the description of a graphics card's driver is often mounted into containers.
+    """
     try:
         import plinth_lavapipe
     except ImportError:
         return
     folder = Path(plinth_lavapipe.__file__).parent / "lib"
-    # The folder, not the file in it that describes the driver: fenced jobs may read what this variable names, and the driver and
-    # the libraries that it needs lie there, too.
-    environment["VK_DRIVER_FILES"] = str(folder)
-    libraries = environment.get("LD_LIBRARY_PATH")
-    loader = str(folder / "loader")
-    environment["LD_LIBRARY_PATH"] = f"{loader}:{libraries}" if libraries else loader
+    if not has_driver(environment):
+        # The folder, not the file in it that describes the driver: fenced jobs may read what this variable names, and the driver and
+        # the libraries that it needs lie there, too.
+        environment["VK_DRIVER_FILES"] = str(folder)
+        # Loaders that do not know the variable above, such as that of Ubuntu 22.04, read this one, and open no folders.
+        environment["VK_ICD_FILENAMES"] = str(folder / "lvp_icd.json")
+    if not has_loader():
+        libraries = environment.get("LD_LIBRARY_PATH")
+        loader = str(folder / "loader")
+        environment["LD_LIBRARY_PATH"] = f"{loader}:{libraries}" if libraries else loader
 
 
 def add_ffmpeg(environment):
@@ -82,8 +99,7 @@ def names_ffmpeg(arguments, environment):
 def environment_of(given, arguments):
     """The environment of the program: that of the caller, with what is bundled where the machine has none."""
     environment = dict(given)
-    if not has_driver(environment):
-        add_driver(environment)
+    add_vulkan(environment)
     if not shutil.which("ffmpeg", path=environment.get("PATH")) and not names_ffmpeg(arguments, environment):
         add_ffmpeg(environment)
     return environment
