@@ -25,9 +25,10 @@ pub(crate) struct Partial {
 
 impl Partial {
     /// Creates the temporary file.
-    /// Errors: if the folder does not exist or is not writable, or the target is a folder.
+    /// Errors: if the folder does not exist or is not writable, the target is a folder, or its name is not allowed.
     pub(crate) fn create(target: &Path) -> Result<Self, MediaError> {
         let fault = |source| MediaError::File { file: target.to_owned(), source };
+        check_name(target)?;
         if target.is_dir() {
             return Err(fault(io::ErrorKind::IsADirectory.into()));
         }
@@ -183,6 +184,17 @@ pub(crate) fn remove_abandoned(target: &Path) {
             // it.
             drop(std::fs::remove_file(entry.path()));
         }
+    }
+}
+
+/// Checks that the system accepts a path as a name, which may be too long, for example. Otherwise a finished render would
+/// be lost when its file gets this name.
+pub(crate) fn check_name(target: &Path) -> Result<(), MediaError> {
+    match target.symlink_metadata() {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(MediaError::File { file: target.to_owned(), source })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -118,7 +118,7 @@ pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     let (mut cause, mut is_full) = (Some(error), false);
     while let Some(one) = cause {
         let message = one.to_string();
-        is_full |= message.contains(NO_SPACE) || is_full_disk(one);
+        is_full |= NO_SPACE.iter().any(|text| message.contains(text)) || is_full_disk(one);
         // The messages of many errors already contain the messages of their causes, so repeated messages are skipped.
         if !parts.iter().any(|known| known.contains(&message)) {
             parts.push(message);
@@ -129,8 +129,8 @@ pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     if is_full { format!("the disk of the render node is full: {message}") } else { message }
 }
 
-/// Message that ffmpeg prints if the disk is full.
-const NO_SPACE: &str = "No space left on device";
+/// Messages of the system that ffmpeg prints if the disk is full or its user's quota is exhausted.
+const NO_SPACE: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 fn is_full_disk(error: &(dyn Error + 'static)) -> bool {
     let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
@@ -147,8 +147,9 @@ mod tests {
     fn messages_name_a_full_disk_for_errors_of_every_component() {
         let file = PathBuf::from("out/video.mp4");
         let ours = MediaError::File { file: file.clone(), source: ErrorKind::StorageFull.into() };
-        let ffmpegs = MediaError::Encoder { file, message: "av_write: No space left on device".to_owned() };
-        for error in [ours, ffmpegs] {
+        let ffmpegs = |message: &str| MediaError::Encoder { file: file.clone(), message: message.to_owned() };
+        let (full, quota) = (ffmpegs("av_write: No space left on device"), ffmpegs("av_write: Disk quota exceeded"));
+        for error in [ours, full, quota] {
             let error = JobError::from(error);
             let message = failure_message(&error);
             assert!(

@@ -12,10 +12,10 @@ use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, merge_dense_vert
 use plinth_scene::{DatasetViews, EnvironmentMap, LightDetail, Scene, SceneAssets, build_scene};
 use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
 use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
-use sha2::{Digest, Sha256};
 
 use crate::dataset;
 use crate::failure::{JobError, failure_message};
+use crate::frame_hash::FrameHash;
 use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, Moments};
 use crate::opaque_backdrop::opaque_backdrop;
@@ -203,7 +203,7 @@ fn draw(
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames, 0),
-        hash: job.hash_frames.then(Sha256::new),
+        hash: job.hash_frames.then(FrameHash::default),
         cancel,
         report,
         first_frame: None,
@@ -214,7 +214,7 @@ fn draw(
     let WatchedSink { writer, hash, report, first_frame, writing, .. } = sink;
     report(Progress { stage: Stage::Finishing, frame: frames, frames, left: None });
     let written = writer.finish()?;
-    Ok(Drawn { written, frame_hash: hash.map(|hash| hex::encode(hash.finalize())), first_frame, writing, rendered })
+    Ok(Drawn { written, frame_hash: hash.map(FrameHash::finish), first_frame, writing, rendered })
 }
 
 /// Returns the names of the adapter and of its driver.

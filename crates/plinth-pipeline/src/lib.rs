@@ -10,6 +10,7 @@ mod encode_environment;
 mod encode_panorama;
 mod environment;
 mod failure;
+mod frame_hash;
 mod job;
 mod load;
 mod manifest;

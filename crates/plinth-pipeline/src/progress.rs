@@ -11,8 +11,7 @@ named! {
         Loading = "loading",
         /// Light, textures and geometry are prepared.
         Preparing = "preparing",
-        /// Frames are drawn and encoded. This stage is reported before the first file is created, so a job that is
-        /// cancelled earlier creates no file.
+        /// Frames are drawn and encoded. From this stage on, the job soon notices that it was cancelled.
         Rendering = "rendering",
         /// All frames are drawn, and the encoders complete their files.
         Finishing = "finishing",

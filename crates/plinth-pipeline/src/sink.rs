@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::{Frame, FrameSink, SinkError};
 use plinth_media::MediaWriter;
-use sha2::{Digest, Sha256};
 
+use crate::frame_hash::FrameHash;
 use crate::progress::{Clock, Progress};
 
 /// Error with which the sink stops the renderer after the job was cancelled.
@@ -19,7 +19,7 @@ pub(crate) struct Cancelled;
 pub(crate) struct WatchedSink<'a> {
     pub(crate) writer: MediaWriter<'a>,
     pub(crate) clock: Clock,
-    pub(crate) hash: Option<Sha256>,
+    pub(crate) hash: Option<FrameHash>,
     pub(crate) cancel: &'a AtomicBool,
     pub(crate) report: &'a mut dyn FnMut(Progress),
     pub(crate) first_frame: Option<Instant>,
@@ -34,8 +34,7 @@ impl FrameSink for WatchedSink<'_> {
         }
         self.first_frame.get_or_insert_with(Instant::now);
         if let Some(hash) = &mut self.hash {
-            hash.update(frame.index.to_le_bytes());
-            hash.update(&frame.pixels);
+            hash.add(frame);
         }
         let begin = Instant::now();
         self.writer.frame(frame)?;

@@ -30,6 +30,7 @@ fn of_render() -> Router<Studio> {
         .route("/renders/{id}", get(render::show))
         .route("/renders/{id}/events", get(events::of_render))
         .route("/renders/{id}/files/{asset}", get(render::file))
+        .route("/renders/{id}/cancel", post(render::cancel))
         .route("/renders/{id}/links", post(links::create))
         .route("/renders/{id}/bundle", get(media::bundle))
         .route("/renders/{id}/hls/{*name}", get(media::hls))

@@ -229,8 +229,9 @@ fn is_zip(target: &Path) -> bool {
 
 /// Checks that a dataset can have this path: a `.zip` file, or a folder that is empty or does not exist. Changes no
 /// files, so it can be called before a render.
-/// Errors: if a `.zip` is a folder, if another path is a file, or if the folder is not empty.
+/// Errors: if a `.zip` is a folder, if another path is a file, if the folder is not empty, or if the name is not allowed.
 pub fn check_dataset_target(target: &Path) -> Result<(), MediaError> {
+    partial::check_name(target)?;
     if is_zip(target) {
         if target.is_dir() {
             let source = std::io::ErrorKind::IsADirectory.into();
@@ -253,4 +254,20 @@ fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, MediaError> {
         .map_err(|error| MediaError::Frames { problem: format!("the manifest cannot be written: {error}") })?;
     text.push(b'\n');
     Ok(text)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_too_long_is_rejected_before_a_view_is_drawn() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "s".repeat(300);
+        for name in [long.clone(), format!("{long}.zip")] {
+            let error = check_dataset_target(&folder.path().join(name)).unwrap_err().to_string();
+            assert!(error.contains("too long"), "{error}");
+        }
+        check_dataset_target(&folder.path().join("set.zip")).unwrap();
+    }
 }

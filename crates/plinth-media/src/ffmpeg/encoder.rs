@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::command::{Stream, encode};
-use super::process::{DEVICE_STALL, PAUSE, Process};
+use super::process::{DEVICE_STALL, Process, Stall};
 use crate::MediaError;
 use crate::system::enlarge;
 
@@ -59,7 +59,7 @@ impl Encoder {
     /// Queues the next frame. Blocks while the queue is full.
     /// Errors: if the encoder failed or hangs, or `stop` became true.
     pub(crate) fn picture(&mut self, mut bytes: Vec<u8>, stop: &AtomicBool) -> Result<(), MediaError> {
-        let begin = Instant::now();
+        let mut stall = Stall::new(self.stall);
         while let Some(queue) = &self.queue {
             bytes = match queue.try_send(bytes) {
                 Ok(()) => return Ok(()),
@@ -69,10 +69,10 @@ impl Encoder {
             if stop.load(Ordering::Relaxed) {
                 return Err(MediaError::Stopped);
             }
-            if begin.elapsed() > self.stall {
+            if stall.is_over() {
                 break;
             }
-            std::thread::sleep(PAUSE);
+            stall.pause();
         }
         self.queue = None;
         Err(self.process.failure())
@@ -99,8 +99,10 @@ impl Encoder {
 #[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Instant;
 
     use super::*;
+    use crate::ffmpeg::process::PAUSE;
     use crate::ffmpeg::{H264Encoder, VideoCodec};
 
     /// Starts a shell script as if it were a hardware encoder, with a short time limit.

@@ -20,10 +20,43 @@ const LAST_LINES: usize = 4;
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval at which the state of a process is checked.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
+/// Longest step in which [`Stall`] counts time.
+const LONGEST_STEP: Duration = Duration::from_secs(1);
 
 /// A hardware encoder that neither accepts a frame nor writes to its file for this long is considered hung. Drivers may
 /// wait forever for a device that was lost.
 pub(crate) const DEVICE_STALL: Duration = Duration::from_secs(30);
+
+/// Measures how long ffmpeg makes no progress. A step that is much longer than [`PAUSE`] means that this process was
+/// stopped meanwhile, for example by Ctrl-Z. It then passed no frames to ffmpeg, so most of such a step does not count.
+pub(super) struct Stall {
+    limit: Duration,
+    waited: Duration,
+    last: Instant,
+}
+
+impl Stall {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit, waited: Duration::ZERO, last: Instant::now() }
+    }
+
+    /// Waits for the interval [`PAUSE`].
+    pub(super) fn pause(&mut self) {
+        std::thread::sleep(PAUSE);
+        let passed = self.last.elapsed();
+        self.last += passed;
+        self.count(passed);
+    }
+
+    fn count(&mut self, passed: Duration) {
+        self.waited += passed.min(LONGEST_STEP);
+    }
+
+    /// Returns whether the limit is exceeded.
+    pub(super) fn is_over(&self) -> bool {
+        self.waited > self.limit
+    }
+}
 
 /// A running ffmpeg process. It is killed when this value is dropped. On Linux, it is also killed when the thread that
 /// started it ends.
@@ -73,27 +106,27 @@ impl Process {
         }
     }
 
-    /// Waits until the process exits. The process counts as hung if none of `files` changes for the duration `stall`.
+    /// Waits until the process exits. The process counts as hung if none of `files` changes for the duration `limit`.
     /// Errors: if the process failed or hangs, or `stop` became true.
     pub(crate) fn wait_while_writing(
         &mut self,
         files: &[&Path],
-        stall: Duration,
+        limit: Duration,
         stop: &AtomicBool,
     ) -> Result<(), MediaError> {
-        let (mut written, mut since) = (last_written(files), Instant::now());
+        let (mut written, mut stall) = (last_written(files), Stall::new(limit));
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(None) if stop.load(Ordering::Relaxed) => return Err(MediaError::Stopped),
-                Ok(None) if since.elapsed() > stall => {
+                Ok(None) if stall.is_over() => {
                     let now = last_written(files);
                     if now == written {
                         return Err(self.failure());
                     }
-                    (written, since) = (now, Instant::now());
+                    (written, stall) = (now, Stall::new(limit));
                 }
-                Ok(None) => std::thread::sleep(PAUSE),
+                Ok(None) => stall.pause(),
                 _ => return Err(self.failure()),
             }
         }
@@ -205,6 +238,17 @@ fn listen(pipe: &mut impl Read, output: &Mutex<Vec<u8>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_for_which_this_process_was_stopped_does_not_count() {
+        let mut stall = Stall::new(Duration::from_mins(2));
+        stall.count(Duration::from_hours(1));
+        assert!(!stall.is_over());
+        for _ in 0..120 {
+            stall.count(LONGEST_STEP);
+        }
+        assert!(stall.is_over());
+    }
 
     #[test]
     fn messages_quote_the_last_lines_in_order() {

@@ -193,6 +193,7 @@ fn a_frame_with_the_wrong_size_is_rejected() {
 
 #[test]
 fn invalid_outputs_are_rejected_before_a_frame_is_drawn() {
+    let long_name = format!("{}.mp4", "t".repeat(300));
     let place = Place::new();
     let stop = AtomicBool::new(false);
     let rejected = |change: &dyn Fn(&mut Plan)| {
@@ -210,4 +211,6 @@ fn invalid_outputs_are_rejected_before_a_frame_is_drawn() {
     let nowhere = rejected(&|plan| named(plan, OutputFile::Thumb, "no/such/t.mp4"));
     assert!(nowhere.contains("no/such/t.mp4 cannot be written"), "{nowhere}");
     assert!(!nowhere.contains(".partial"), "contains a temporary name: {nowhere}");
+    let long = rejected(&|plan| named(plan, OutputFile::Thumb, long_name.as_str()));
+    assert!(long.contains("too long"), "{long}");
 }

@@ -18,13 +18,21 @@ override SUN: bool = false;
 // shader again for every draw, and keeps every copy.
 override PUNCTUAL: u32 = 0u;
 
+// Least cosine between the geometric normal and a light for which shadows are looked up.
+#ifdef DIFFUSE_TRANSMISSION
+// Light from behind is transmitted, and the surface itself would be found in front of the light.
+const SHADOWED_COSINE: f32 = 0.0;
+#else
+const SHADOWED_COSINE: f32 = -0.2;
+#endif
+
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
     let offset = frame.key_position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
     let cone = smoothstep(frame.key_outer_cosine, frame.key_inner_cosine, dot(-to_light, frame.key_axis));
     var arriving = cone / distance2;
-    if KEY_SHADOW && arriving > 0.0 && dot(s.geometric, to_light) > -0.2 {
+    if KEY_SHADOW && arriving > 0.0 && dot(s.geometric, to_light) > SHADOWED_COSINE {
         let point = world + s.geometric * frame.key_normal_offset;
         let visible = shadow_visibility(key_shadow_map, frame.key_clip_from_world, point, frame.key_texel);
         arriving *= mix(1.0, visible, frame.key_shadow_darkness);
@@ -34,7 +42,7 @@ fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
 
 fn sun_beam(s: Surface, world: vec3<f32>) -> Beam {
     var arriving = 1.0;
-    if dot(s.geometric, frame.sun_to_light) > -0.2 {
+    if dot(s.geometric, frame.sun_to_light) > SHADOWED_COSINE {
         let point = world + s.geometric * frame.sun_normal_offset;
         arriving = shadow_visibility(sun_shadow_map, frame.sun_clip_from_world, point, frame.sun_texel);
     }
@@ -105,7 +113,7 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
     }
     let split_sum = dfg(s.n_dot_v, s.roughness);
     let d = specular_albedo(s.dielectric_f0, s.dielectric_f90, split_sum);
-    let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
+    let below = passing_specular(d);
     if KEY {
         let one = beam_layers(s, key_beam(s, world), diffuse_weight, split_sum, below);
         sum.diffuse += one.diffuse;

@@ -139,6 +139,18 @@ fn specular_albedo(f0: vec3<f32>, f90: f32, split_sum: vec2<f32>) -> SpecularAlb
     return SpecularAlbedo(single, multiple);
 }
 
+// Returns the fraction of light that passes through a specular layer to the layers below it. If the layer reflects one
+// colour more than others, the fraction is that of this colour for all colours, so that the light from below does not
+// get the complementary colour (KHR_materials_specular, "Extending Materials").
+fn passing_specular(layer: SpecularAlbedo) -> vec3<f32> {
+    let passing = max(vec3(1.0) - layer.single - layer.multiple, vec3(0.0));
+#ifdef TINTED_SPECULAR
+    return vec3(min(passing.r, min(passing.g, passing.b)));
+#else
+    return passing;
+#endif
+}
+
 fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     var r = reflect(-s.v, s.n);
 #ifdef NORMAL_TEX
@@ -148,7 +160,7 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     let d = specular_albedo(s.dielectric_f0, s.dielectric_f90, split_sum);
     let m = specular_albedo(s.metal_f0, 1.0, split_sum);
     let albedo = mix(d.single + d.multiple, m.single + m.multiple, s.metallic);
-    let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
+    let below = passing_specular(d);
 #ifdef ANISOTROPY
     let radiance = anisotropic_radiance(s);
 #else
@@ -172,12 +184,17 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 }
 
 #ifdef CLEARCOAT
+// Returns the fraction of the light that the coat reflects towards the camera.
+fn coat_reflectance(n_dot_v: f32, perceptual_roughness: f32, coat: f32) -> vec3<f32> {
+    let split_sum = dfg(n_dot_v, perceptual_roughness);
+    let albedo = specular_albedo(vec3(0.04), 1.0, split_sum);
+    return (albedo.single + albedo.multiple) * coat;
+}
+
 fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptual_roughness: f32, n: vec3<f32>) -> vec3<f32> {
     let n_dot_v = clamp(dot(n, s.v), 1e-3, 1.0);
     let roughness = clamp(perceptual_roughness, 0.0, 1.0);
-    let split_sum = dfg(n_dot_v, roughness);
-    let albedo = specular_albedo(vec3(0.04), 1.0, split_sum);
-    let reflectance = (albedo.single + albedo.multiple) * coat;
+    let reflectance = coat_reflectance(n_dot_v, roughness, coat);
     let radiance = reflected_radiance(s, reflect(-s.v, n), roughness, reflectance);
     return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.normal_turn, roughness));
 }

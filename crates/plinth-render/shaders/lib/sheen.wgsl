@@ -29,6 +29,12 @@ fn sheen_lobe(s: Surface, roughness: f32) -> SheenLobe {
     return out;
 }
 
+// Returns the fraction of the light from below that passes through the sheen towards the camera.
+fn through_sheen(lobe: SheenLobe, color: vec3<f32>) -> f32 {
+    let strongest = max(color.r, max(color.g, color.b));
+    return 1.0 - strongest * lobe.albedo;
+}
+
 // Returns the radiance that white sheen reflects from a beam of light.
 fn sheen_of_beam(s: Surface, beam: Beam, lobe: SheenLobe) -> vec3<f32> {
     let z = dot(beam.to_light, s.n);
@@ -61,10 +67,9 @@ fn direct_sheen(s: Surface, world: vec3<f32>, lobe: SheenLobe) -> vec3<f32> {
 
 fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, roughness: f32) -> vec3<f32> {
     let lobe = sheen_lobe(s, roughness);
-    let strongest = max(color.r, max(color.g, color.b));
     // The lobe is approximately a cosine lobe around the transformed normal.
     let middle = normalize(s.n * max(lobe.a, 1e-3) - lobe.along * lobe.b);
     let around = environment_irradiance(middle) * s.direct + s.irradiance - environment_irradiance(s.n) * s.direct;
     let light = max(around, vec3(0.0)) * INVERSE_PI * lobe.albedo + direct_sheen(s, world, lobe);
-    return below * (1.0 - strongest * lobe.albedo) + light * color;
+    return below * through_sheen(lobe, color) + light * color;
 }

@@ -229,6 +229,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let passed = transmitted_share * (1.0 - s.metallic) * ibl.transmittance;
     let seen = transmitted(s, v.world, thickness);
     body += passed * seen.radiance;
+    // Fraction of the surface's light that comes directly from the backdrop.
+    var open = passed * seen.open;
 #endif
 
     var total = body + gloss;
@@ -242,6 +244,9 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     sheen_roughness *= tex_sheen_roughness(uv0, uv1).a;
 #endif
     total = sheen_over(s, v.world, total, sheen_color, sheen_roughness);
+#ifdef TRANSMISSION
+    open *= through_sheen(sheen_lobe(s, sheen_roughness), sheen_color);
+#endif
 #endif
     // Of all layers, only the coat lies above the emission (KHR_materials_clearcoat, "Emission").
     total += emitted;
@@ -261,9 +266,12 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     coat_n = unit(t * coat_bump.x + b * coat_bump.y + geometric * coat_bump.z);
 #endif
     total = coat_over(s, v.world, total, coat, coat_roughness, coat_n);
+#ifdef TRANSMISSION
+    open *= 1.0 - coat_reflectance(clamp(dot(coat_n, s.v), 1e-3, 1.0), clamp(coat_roughness, 0.0, 1.0), coat);
+#endif
 #endif
 #ifdef TRANSMISSION
-    let shown = over_backdrop(total, passed * seen.open);
+    let shown = over_backdrop(total, open);
     return shown * base.a;
 #else
     return vec4(total, 1.0) * base.a;

@@ -1,8 +1,10 @@
 //! Computes the values of materials at vertices. The bake and the simplification use these values.
 
+use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
 use crate::upload::geometry::uv_of;
+use crate::upload::material::f0_from_ior;
 use crate::upload::texture::linear_from_byte;
 
 /// Returns the coordinates at which a vertex reads a texture, with the transform of the texture.
@@ -50,6 +52,31 @@ pub(super) fn base_color(model: &Model, material: &Material, primitive: &Primiti
 pub(super) fn metallic_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> (f32, f32) {
     let [_, roughness, metallic, _] = texel(model, material.metallic_roughness_texture, primitive, v);
     (material.metallic * share(metallic), material.perceptual_roughness * share(roughness))
+}
+
+/// Default index of refraction (KHR_materials_ior).
+const DEFAULT_IOR: f32 = 1.5;
+/// Reflectance at normal incidence of a dielectric with the default index of refraction (glTF 2.0, appendix B.3.4).
+const DEFAULT_F0: f32 = 0.04;
+
+/// Returns the reflectance at normal incidence of the dielectric part of the surface at a vertex
+/// (KHR_materials_specular).
+pub(super) fn dielectric_f0(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> Vec3 {
+    // With the default index of refraction, the quotient is exactly 1.
+    let of_ior = DEFAULT_F0 * (f0_from_ior(material.ior) / f0_from_ior(DEFAULT_IOR));
+    let color = material.specular_color_texture.map_or(Vec3::ONE, |reference| {
+        let [r, g, b, _] = texel(model, Some(reference), primitive, v);
+        Vec3::from([r, g, b].map(linear_from_byte))
+    });
+    let [_, _, _, strength] = texel(model, material.specular_texture, primitive, v);
+    let at_full_strength = (Vec3::from(material.specular_color) * color * of_ior).min(Vec3::ONE);
+    at_full_strength * (material.specular * share(strength))
+}
+
+/// Returns the fraction of light that passes through the surface of a dielectric with this reflectance at normal
+/// incidence, divided by the same fraction for a dielectric with the default reflectance. The quotient is at most 1.
+pub(super) fn relative_passing_share(f0: Vec3) -> f32 {
+    ((1.0 - f0.max_element()) / (1.0 - DEFAULT_F0)).min(1.0)
 }
 
 /// Perceptual roughness above which a surface counts as rough.

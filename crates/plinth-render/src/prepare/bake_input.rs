@@ -9,13 +9,10 @@ use plinth_model::{AlphaMode, Image, Material, Model, Primitive, TextureRef, Top
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
-use super::at_vertex::{base_color, metallic_roughness, texel_red, texture_uv};
+use super::at_vertex::{base_color, dielectric_f0, metallic_roughness, relative_passing_share, texel_red, texture_uv};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
 use crate::upload::texture::linear_from_byte;
-
-/// Reflectance of dielectrics at normal incidence (glTF 2.0, appendix B.3.4).
-const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 
 /// Converts posed primitives to meshes for the bake. `indices` contains the triangles of each primitive. Primitives that
 /// need the same image share it.
@@ -63,10 +60,11 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
     let metal_rough: Vec<(f32, f32)> =
         (0..count).map(|v| metallic_roughness(&scene.model, material, primitive, v)).collect();
     let emission = if emits_light(material) { Vec3::from(material.emissive) } else { Vec3::ZERO };
-    let transmission = |v: usize| {
-        let share = material.transmission.map_or(0.0, |t| t.factor * texel_red(&scene.model, t.texture, primitive, v));
-        share * (1.0 - metal_rough[v].0)
-    };
+    let base_f0: Vec<Vec3> = (0..count).map(|v| dielectric_f0(&scene.model, material, primitive, v)).collect();
+    // Of the light that passes through the surface of its dielectric part, this fraction is transmitted.
+    let transmitted_share =
+        |v: usize| material.transmission.map_or(0.0, |t| t.factor * texel_red(&scene.model, t.texture, primitive, v));
+    let transmission = |v: usize| transmitted_share(v) * (1.0 - metal_rough[v].0);
     let is_metal = metal_rough.iter().all(|(metallic, _)| *metallic >= 1.0);
     let transmits = material.transmission.is_some_and(|t| t.factor > 0.0) && !is_metal;
     let texture = bake_texture(&scene.model, primitive, material.base_color_texture, images.base_color);
@@ -88,7 +86,8 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
     };
     let albedo = |v: usize| {
         let [r, g, b, _] = if texture.is_some() { plain(v) } else { colors[v] };
-        Vec3::new(r, g, b) * ((1.0 - transmission(v)) * (1.0 - metal_rough[v].0))
+        let passing = relative_passing_share(base_f0[v]);
+        Vec3::new(r, g, b) * ((1.0 - transmitted_share(v)) * (1.0 - metal_rough[v].0) * passing)
     };
     let mut indices = indices.to_vec();
     if posed.mirrored {
@@ -99,7 +98,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
         normals: posed.normals.clone(),
         indices,
         albedo: (0..count).map(albedo).collect(),
-        f0: (0..count).map(|v| DIELECTRIC_F0.lerp(rgb(v), metal_rough[v].0).clamp(Vec3::ZERO, Vec3::ONE)).collect(),
+        f0: (0..count).map(|v| base_f0[v].lerp(rgb(v), metal_rough[v].0).clamp(Vec3::ZERO, Vec3::ONE)).collect(),
         roughness: metal_rough.into_iter().map(|(_, roughness)| roughness).collect(),
         emission,
         transparency,
@@ -401,6 +400,30 @@ mod tests {
         assert!(f0.iter().all(|f0| (*f0 - Vec3::new(1.0, 0.5, 0.0)).abs().max_element() < 1e-6), "{f0:?}");
     }
 
+    /// Converters write the metals of KHR_materials_pbrSpecularGlossiness as black dielectrics with a very high index of
+    /// refraction, whose reflections have the colour of the metal (KHR_materials_specular, "Conversions").
+    #[test]
+    fn a_dielectric_reflects_what_its_index_of_refraction_and_its_specular_colour_say() {
+        let f0 = |ior: f32, specular: f32, specular_color: [f32; 3], texture: Option<TextureRef>, value: u8| {
+            let [specular_texture, specular_color_texture] = [texture; 2];
+            let textures = Material { specular_texture, specular_color_texture, ..Material::default() };
+            let mesh = small_square(Material { ior, specular, specular_color, metallic: 0.0, ..textures }, 1, value);
+            (mesh.f0[0], mesh.albedo[0])
+        };
+        let (gold, white) = ([1.0, 0.7, 0.3], [1.0; 3]);
+        let close = |found: Vec3, expected: [f32; 3]| (found - Vec3::from(expected)).abs().max_element() < 1e-4;
+        assert_eq!(f0(1.5, 1.0, white, None, 255).0, Vec3::splat(0.04));
+        assert!((f0(1.5, 1.0, white, None, 255).1 - 1.0).abs().max_element() < 1e-6);
+        for ior in [0.0, 1e6] {
+            let (mirror, scattered) = f0(ior, 1.0, gold, None, 255);
+            assert!(close(mirror, gold) && close(scattered, [0.0; 3]), "{ior}: {mirror} {scattered}");
+        }
+        assert!(close(f0(2.0, 0.5, [1.0, 1.0, 100.0], None, 255).0, [1.0 / 18.0, 1.0 / 18.0, 0.5]));
+        assert!(close(f0(1.0, 1.0, white, None, 255).0, [0.0; 3]));
+        assert!(close(f0(1.5, 1.0, white, TEXTURE, 255).0, [0.04; 3]));
+        assert!(close(f0(1.5, 1.0, white, TEXTURE, 0).0, [0.0; 3]));
+    }
+
     #[test]
     fn a_surface_transmits_what_its_texture_says() {
         let transmission = Some(Transmission { factor: 0.8, texture: TEXTURE });
@@ -410,6 +433,18 @@ mod tests {
         let black = small_square(pane(), 1, 0);
         assert!(black.transparency.iter().all(|share| *share == 0.0), "{:?}", black.transparency);
         assert!(black.albedo.iter().all(|albedo| albedo.min_element() > 0.9));
+    }
+
+    /// A dielectric reflects or transmits, and a metal does neither. What is half a metal does half of it.
+    #[test]
+    fn a_surface_that_is_partly_a_metal_scatters_what_its_dielectric_part_does_not_transmit() {
+        for (metallic, factor) in [(0.0, 0.8_f32), (0.5, 0.0), (0.5, 0.8), (0.5, 1.0), (1.0, 0.8)] {
+            let transmission = Some(Transmission { factor, texture: None });
+            let mesh = small_square(Material { transmission, metallic, ..Material::default() }, 1, 255);
+            let expected = (1.0 - factor) * (1.0 - metallic);
+            let is_expected = |albedo: &Vec3| (*albedo - expected).abs().max_element() < 1e-6;
+            assert!(mesh.albedo.iter().all(is_expected), "{metallic} {factor}: {:?}", mesh.albedo);
+        }
     }
 
     #[test]

@@ -241,10 +241,22 @@ pub(crate) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
     set("POLISHED", is_polished(model, material));
     set("TRANSMISSION", class == DrawClass::Transmissive);
     set("DISPERSION", class == DrawClass::Transmissive && material.dispersion > 0.0);
-    set("IRIDESCENCE", lit && material.iridescence.is_some_and(|i| i.factor > 0.0));
+    set("IRIDESCENCE", lit && has_film(material));
+    set("TINTED_SPECULAR", lit && has_tinted_specular(material));
     set("ANISOTROPY", lit && material.anisotropy.is_some_and(|a| a.strength > 0.0));
     set("DIFFUSE_TRANSMISSION", lit && material.diffuse_transmission.is_some_and(|d| d.factor > 0.0));
     VariantKey { class, double_sided: material.double_sided, defines, slots }
+}
+
+fn has_film(material: &Material) -> bool {
+    material.iridescence.is_some_and(|film| film.factor > 0.0)
+}
+
+/// Returns whether a dielectric may reflect some colours more than others.
+fn has_tinted_specular(material: &Material) -> bool {
+    let [red, ..] = material.specular_color;
+    let is_tinted = material.specular_color.iter().any(|c| (c - red).abs() > 0.0);
+    is_tinted || material.specular_color_texture.is_some() || has_film(material)
 }
 
 /// Maximum absorption coefficient in inverse world units. A body with this coefficient lets no visible light through,
@@ -262,6 +274,12 @@ fn absorption(volume: Volume, world_from_scene: f32) -> [f32; 3] {
     volume.attenuation_color.map(|c| (-c.ln() / distance).min(MAX_ABSORPTION))
 }
 
+/// Returns the reflectance of a dielectric at normal incidence. The index of refraction 0 stands for an infinite index
+/// (KHR_materials_ior).
+pub(crate) fn f0_from_ior(ior: f32) -> f32 {
+    if ior == 0.0 { 1.0 } else { ((ior - 1.0) / (ior + 1.0)).powi(2) }
+}
+
 pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
     let coat = m.clearcoat;
     let sheen = m.sheen;
@@ -269,7 +287,6 @@ pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
     let turn = m.anisotropy.map_or(0.0, |a| a.rotation);
     let through = m.diffuse_transmission;
     let volume = m.volume;
-    let f0 = if m.ior == 0.0 { 1.0 } else { ((m.ior - 1.0) / (m.ior + 1.0)).powi(2) };
     let cutoff = match m.alpha_mode {
         AlphaMode::Mask { cutoff } => cutoff,
         // In passes that do not shade, except for the depth of reflections, a blended surface is visible if its opacity is
@@ -286,7 +303,7 @@ pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
         occlusion_strength: m.occlusion_strength,
         specular_color: m.specular_color,
         specular_factor: m.specular,
-        dielectric_f0: f0,
+        dielectric_f0: f0_from_ior(m.ior),
         coat: coat.map_or(0.0, |c| c.factor),
         coat_roughness: coat.map_or(0.0, |c| c.roughness),
         coat_normal_scale: coat.map_or(1.0, |c| c.normal_scale),
@@ -372,7 +389,7 @@ fn layout(gpu: &Gpu, slots: usize) -> wgpu::BindGroupLayout {
 
 #[cfg(test)]
 mod tests {
-    use plinth_model::{Image, Transmission};
+    use plinth_model::{Image, Iridescence, Transmission};
 
     use super::*;
 
@@ -396,5 +413,19 @@ mod tests {
             let found = mean(metallic, map, blue);
             assert!((found - expected).abs() < 1e-6, "{metallic} {map:?} {blue}: {found}");
         }
+    }
+
+    #[test]
+    fn specular_reflections_are_tinted_by_colours_textures_and_films() {
+        let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
+        let film = |factor: f32| Some(Iridescence { factor, ..Iridescence::default() });
+        let tinted =
+            |material: Material| variant_key(&Model::default(), &material, false).defines.contains("TINTED_SPECULAR");
+        assert!(!tinted(Material::default()));
+        assert!(!tinted(Material { specular_color: [0.3; 3], iridescence: film(0.0), ..Material::default() }));
+        assert!(tinted(Material { specular_color: [1.0, 1.0, 0.9], ..Material::default() }));
+        assert!(tinted(Material { specular_color_texture: map, ..Material::default() }));
+        assert!(tinted(Material { iridescence: film(0.5), ..Material::default() }));
+        assert!(!tinted(Material { iridescence: film(0.5), unlit: true, ..Material::default() }));
     }
 }

@@ -5,7 +5,9 @@ use std::f32::consts::PI;
 
 use glam::Vec3;
 use plinth_frame::{Frame, PixelFormat};
-use plinth_model::{AlphaMode, Light, LightKind, Material, Model, Node, Transform, Transmission, Trs};
+use plinth_model::{
+    AlphaMode, DiffuseTransmission, Light, LightKind, Material, Model, Node, Transform, Transmission, Trs,
+};
 use plinth_scene::{EnvironmentMap, LightDetail};
 use serde_json::{Value, json};
 
@@ -109,6 +111,27 @@ fn the_range_of_a_light_reduces_it_as_recommended() {
     let limited = wall(1.5, Some(2_f32.powf(0.25)));
     let (full, half) = (wall(1.5, None), wall(0.75, None));
     assert!((limited - half).abs() < 2.0 && half + 15.0 < full, "{limited}, not {half}; {full} without a range");
+}
+
+/// A surface with diffuse transmission passes on light from behind. Its own shadow does not cover the places at which the
+/// light arrives at a grazing angle, as it does not cover those behind them.
+#[test]
+fn the_shadow_of_a_translucent_surface_does_not_cover_its_terminator() {
+    let wax = DiffuseTransmission { factor: 1.0, ..DiffuseTransmission::default() };
+    // The camera sees these points of the ball, at which the cosine between the normal and the key light is −0.15 and
+    // −0.3.
+    for place in [(0.25, -0.454), (0.288, -0.524)] {
+        let gain = |shadows: bool| {
+            let seen = |spot: f64| {
+                let wax = Material { diffuse_transmission: Some(wax), ..matte(0.8, 0.8, 0.8) };
+                let more = json!({"spotlightIntensity": spot, "shadows": shadows, "shadowSoftness": 0});
+                at(&drawn(one_ball(wax), straight_on(), &more), place.0, place.1)
+            };
+            seen(2.0) - seen(0.0)
+        };
+        let (with, without) = (gain(true), gain(false));
+        assert!(without > 15.0 && with > 0.7 * without, "{place:?}: {with}, and {without} without shadows");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plinth_model::{AlphaMode, Clearcoat, Iridescence, Material, Primitive, Transmission, Volume};
+use plinth_model::{AlphaMode, Clearcoat, Iridescence, Material, Primitive, Sheen, Transmission, Volume};
 use plinth_scene::EnvironmentMap;
 use serde_json::json;
 
@@ -116,6 +116,40 @@ fn a_coat_darkens_the_emission_below_it() {
     };
     let (bare, coated) = (seen(0.0), seen(1.0));
     assert!(bare > 100 && coated + 20 < bare, "{bare} {coated}");
+}
+
+/// The coat and the sheen reflect light, so that less of the backdrop is seen through glass below them. At night, they
+/// reflect nothing towards the camera.
+#[test]
+fn a_coat_and_a_sheen_darken_the_backdrop_behind_glass() {
+    let night = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.0; 3]; 64 * 32] };
+    let seen = |clearcoat: Option<Clearcoat>, sheen: Option<Sheen>| {
+        let pane = Material { ior: 1.0, specular: 0.0, double_sided: true, clearcoat, sheen, ..glass(0.0) };
+        let model = model(vec![(turned(80.0), pane, [0.0; 3], 1.0)]);
+        let mut settings = straight_on();
+        settings["bgColor"] = json!("#ffffff");
+        middle(&picture(&scene_with(model, &settings, night.clone(), &BTreeMap::new()), SIDE))[1]
+    };
+    let bare = seen(None, None);
+    let coated = seen(Some(Clearcoat { factor: 1.0, ..Clearcoat::default() }), None);
+    let fuzzy = seen(None, Some(Sheen { color: [1.0; 3], roughness: 0.5, ..Sheen::default() }));
+    assert!(bare > 245 && coated + 20 < bare && fuzzy + 20 < bare, "{bare} {coated} {fuzzy}");
+    assert!(coated > 100 && fuzzy > 100, "{coated} {fuzzy}");
+}
+
+/// In KHR_materials_specular, the light that is not reflected specularly has no colour: it is what the most reflected
+/// colour leaves. A mirror that reflects only red has no cyan body.
+#[test]
+fn a_coloured_reflection_does_not_give_the_complementary_colour_to_the_light_below() {
+    let seen = |specular_color: [f32; 3]| {
+        let mirror =
+            Material { ior: 0.0, specular_color, metallic: 0.0, perceptual_roughness: 0.0, ..Material::default() };
+        middle(&picture(&scene(model(vec![(square(), mirror, [0.0; 3], 1.0)]), &straight_on()), SIDE))
+    };
+    let [r, g, b] = seen([1.0, 0.0, 0.0]);
+    assert!(r > 200 && g < 60 && b < 60, "{r} {g} {b}");
+    let white_body = seen([0.0; 3]);
+    assert!(white_body.iter().all(|c| *c > 200), "{white_body:?}");
 }
 
 /// Returns a square that is turned about the y axis, so that its normal and the view direction form this angle.

@@ -3,6 +3,12 @@
 import { el, need, reason } from "./dom.js";
 import { upload } from "./session.js";
 
+/**
+ * Asks the user before the page is left, because that would end the upload.
+ * @param {Event} event
+ */
+const askFirst = (event) => event.preventDefault();
+
 /** @param {HTMLFormElement} form */
 async function send(form) {
   const [button, area] = [need("button", form), need(".sending", form)];
@@ -10,6 +16,7 @@ async function send(form) {
   const text = el("p", { className: "help" }, "Uploading…");
   area.replaceChildren(bar, text);
   button.disabled = true;
+  window.addEventListener("beforeunload", askFirst);
   try {
     await upload(form.action, new FormData(form), (fraction) => {
       bar.value = fraction;
@@ -17,8 +24,10 @@ async function send(form) {
       bar.removeAttribute("value");
       text.textContent = "Encoding. A large panorama takes half a minute.";
     });
+    window.removeEventListener("beforeunload", askFirst);
     location.reload();
   } catch (error) {
+    window.removeEventListener("beforeunload", askFirst);
     button.disabled = false;
     area.replaceChildren(el("p", { className: "problem" }, reason(error)));
   }

@@ -68,7 +68,10 @@ function start(page) {
 
 start(document);
 
-/** Loads the list of models again. Keeps the checked boxes, the search text and the results of uploads. */
+/**
+ * Loads the list of models again. Keeps the checked boxes, the search text and the results of uploads. Returns whether the list was
+ * replaced.
+ */
 export async function showModels() {
   const fresh = await refresh("models");
   if (fresh) start(fresh);

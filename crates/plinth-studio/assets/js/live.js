@@ -102,7 +102,8 @@ function isNewer(element, number) {
 
 /**
  * Loads the page again, and replaces one element by the newly loaded one. The browser parses the page without running its
- * scripts. Ignores the response if the response of a later request has already arrived.
+ * scripts. Ignores the response if the response of a later request has already arrived, or if the new element shows another
+ * workspace (`data-workspace`), to which another tab has changed.
  * @param {string} id identifier of the element
  * @returns {Promise<HTMLElement | null>} the new element
  */
@@ -115,7 +116,7 @@ export function refresh(id) {
     request.responseType = "document";
     request.addEventListener("loadend", () => {
       const [old, fresh] = [document.getElementById(id), request.response?.getElementById(id)];
-      const isReplaced = old && fresh && !isNewer(old, number);
+      const isReplaced = old && fresh && old.dataset.workspace === fresh.dataset.workspace && !isNewer(old, number);
       if (isReplaced) {
         numbers.set(fresh, number);
         replace(old, fresh);

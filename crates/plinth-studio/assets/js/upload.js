@@ -101,6 +101,10 @@ if (form) {
     enqueue(input.files);
     form.reset();
   });
+  // Leaving the page would end the uploads.
+  window.addEventListener("beforeunload", (event) => {
+    if (waiting > 0) event.preventDefault();
+  });
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => {
     if (!hasFiles(event)) return;

@@ -4,11 +4,13 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use plinth_service::ServiceError;
 use plinth_service::access::Caller;
+use plinth_spec::state::ModelStatus;
 use plinth_spec::{ErrorCode, limits};
 
 use super::look_order;
-use super::sign_in::go_home;
+use crate::destination::Destination;
 use crate::error::{PageError, Result};
 use crate::form::SessionFields;
 use crate::format::sentence;
@@ -26,6 +28,8 @@ struct ConfirmPage {
     models: Vec<(String, String)>,
     /// Identifiers of the chosen models that do not exist any more.
     missing: Vec<String>,
+    /// The page of the library on which the models were chosen.
+    list: Destination,
 }
 
 #[derive(Template)]
@@ -33,8 +37,10 @@ struct ConfirmPage {
 struct FailedPage {
     frame: Frame,
     changed: usize,
-    /// Identifier of each model that was not changed, and the reason.
+    /// Name or identifier of each model that was not changed, and the reason.
     failures: Vec<(String, String)>,
+    /// The page of the library on which the models were chosen.
+    list: Destination,
 }
 
 /// The change to make to each model.
@@ -43,6 +49,17 @@ enum Change {
     Unarchive,
     Delete,
     AddTags(Vec<String>),
+}
+
+impl Change {
+    /// Returns the state to which the change brings a model; `None` if the model keeps its state or is deleted.
+    const fn state(&self) -> Option<ModelStatus> {
+        match self {
+            Self::Archive => Some(ModelStatus::Archived),
+            Self::Unarchive => Some(ModelStatus::Active),
+            Self::Delete | Self::AddTags(_) => None,
+        }
+    }
 }
 
 /// Changes the chosen models. Before a deletion, shows a page that asks for confirmation.
@@ -62,15 +79,18 @@ pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) ->
     for id in &ids {
         match apply(&studio, caller, id, &change).await {
             Ok(()) => {}
-            Err(error) if error.status < 500 => failures.push(((*id).to_owned(), sentence(&error.message))),
+            Err(error) if error.status < 500 => {
+                failures.extend(failure(&studio, caller, (*id, &change), &error).await?);
+            }
             Err(error) => return Err(error.into()),
         }
     }
     if failures.is_empty() {
-        return Ok(go_home(&studio).into_response());
+        return Ok(list_page(&sent).redirect(&studio).into_response());
     }
     let frame = Frame::new(&studio, "Not everything was changed", Some(&sent.user)).at("models");
-    let mut response = page(&FailedPage { frame, changed: ids.len() - failures.len(), failures });
+    let changed = ids.len() - failures.len();
+    let mut response = page(&FailedPage { frame, changed, failures, list: list_page(&sent) });
     *response.status_mut() = StatusCode::CONFLICT;
     Ok(response)
 }
@@ -96,6 +116,27 @@ fn tags_of(text: &str) -> Result<Vec<String>> {
     Ok(tags)
 }
 
+/// Returns the page of the library on which the models were chosen, with its filter and its place in the list.
+fn list_page(sent: &SessionFields) -> Destination {
+    Destination::parse(sent.text("list"))
+}
+
+/// Returns name and reason for a model that was not changed; `None` if the model is in the wanted state already.
+async fn failure(
+    studio: &Studio,
+    caller: &Caller,
+    (id, change): (&str, &Change),
+    error: &ServiceError,
+) -> Result<Option<(String, String)>> {
+    let reason = sentence(&error.message);
+    match studio.service.model(caller, id).await {
+        Ok(model) if change.state() == Some(model.row.status) => Ok(None),
+        Ok(model) => Ok(Some((model.row.title.unwrap_or(model.row.original_name), reason))),
+        Err(missing) if missing.code == ErrorCode::ModelNotFound => Ok(Some((id.to_owned(), reason))),
+        Err(other) => Err(other.into()),
+    }
+}
+
 async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<Response> {
     let (mut models, mut missing) = (Vec::new(), Vec::new());
     for id in ids {
@@ -108,7 +149,7 @@ async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<
     let title = if models.is_empty() { "None of the chosen models is left" } else { "Delete these models?" };
     let frame = Frame::new(studio, title, Some(&sent.user)).at("models");
     let status = if models.is_empty() { StatusCode::NOT_FOUND } else { StatusCode::OK };
-    Ok((status, page(&ConfirmPage { frame, models, missing })).into_response())
+    Ok((status, page(&ConfirmPage { frame, models, missing, list: list_page(sent) })).into_response())
 }
 
 async fn apply(studio: &Studio, caller: &Caller, id: &str, change: &Change) -> plinth_service::Result<()> {

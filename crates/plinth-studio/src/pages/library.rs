@@ -41,6 +41,10 @@ struct LibraryPage {
     older: Option<String>,
     /// Query string of the first page; `None` on the first page.
     newest: Option<String>,
+    /// This page, to which a change of several models leads back.
+    list: Destination,
+    /// Identifier of the workspace whose models are shown.
+    workspace: String,
 }
 
 /// A model in the grid.
@@ -130,6 +134,8 @@ pub(crate) async fn show(
         older: older.map(|after| filter.query(Some(&after))),
         newest: filter.after.is_some().then(|| filter.query(None)),
         filter,
+        list: Destination::of(&uri),
+        workspace: caller.workspace_id.to_string(),
         states: ModelStates::ALL.iter().map(|states| (states.as_str(), states_label(*states))).collect(),
     });
     allow_files(&studio, &mut response).await?;

@@ -8,12 +8,13 @@ use plinth_spec::quality::Codec;
 use plinth_spec::settings::Output;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
-use plinth_spec::{FailureCode, OutputFile, RenderSettings};
+use plinth_spec::{ErrorCode, FailureCode, OutputFile, RenderSettings};
 
 use super::dataset::DatasetFacts;
 use super::links::{EMBED, LIFETIMES};
 use crate::composer::{ChangedSetting, changed_settings};
 use crate::error::Result;
+use crate::form::{EmptyForm, SessionForm};
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
 use crate::live::{LiveRender, awaits_stream};
@@ -33,6 +34,8 @@ struct RenderPage {
     status: &'static str,
     /// Progress of a render that has not ended.
     live: Option<LiveRender>,
+    /// Whether the user can cancel the render, which no worker has claimed yet.
+    may_cancel: bool,
     /// Error message of a failed render.
     problem: Option<String>,
     /// What the user can do about the failure.
@@ -94,6 +97,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         kind: kind(&render, &read),
         status: format::status(render.status),
         live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
+        may_cancel: render.status == RenderStatus::Pending && caller.role.can_edit(),
         problem: render.error_message.as_deref().map(sentence),
         advice: render.failure_code.map(FailureCode::advice),
         refund: if render.status.has_failed() { service.render_refund(caller, &id).await? } else { None },
@@ -115,6 +119,24 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     });
     set_policy(&mut response, &policy_with_streams(&service.files_origin().await?));
     Ok(response)
+}
+
+/// Cancels a render that no worker has claimed yet.
+pub(crate) async fn cancel(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<EmptyForm>,
+) -> Result<Redirect> {
+    let (service, caller) = (&studio.service, sent.user.editor()?);
+    if let Err(error) = service.cancel_render(caller, &id).await {
+        // The second request of a double click finds the render cancelled already.
+        let is_cancelled =
+            error.code == ErrorCode::RenderStarted && service.render(caller, &id).await?.status == RenderStatus::Failed;
+        if !is_cancelled {
+            return Err(error.into());
+        }
+    }
+    Ok(Redirect::to(&format!("{}/renders/{id}", studio.site.path)))
 }
 
 /// Redirects to a temporary download link of a file.

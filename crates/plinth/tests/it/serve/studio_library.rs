@@ -185,11 +185,23 @@ async fn many_models_are_changed_at_once(served: Served) {
         assert_eq!(served.client.get(path).await.data()["tags"], json!(["summer", "oak", "chair"]));
     }
     assert_eq!(browser.send("/models/bulk", &two(&[("action", "archive")])).await.status, 303);
-    let page = browser.send("/models/bulk", &two(&[("action", "archive")])).await;
-    assert!(page.status == 409 && page.shows(ids[0]) && page.shows("There is no such model."), "{}", page.html);
-    assert_eq!(browser.send("/models/bulk", &two(&[("action", "unarchive")])).await.status, 303);
-    let page = browser.send("/models/bulk", &two(&[("action", "delete")])).await;
+    // Models that are archived already stay archived.
+    assert_eq!(browser.send("/models/bulk", &two(&[("action", "archive")])).await.status, 303);
+    // A change leads back to the page of the list on which the models were chosen.
+    let list = "/?status=archived";
+    assert!(browser.get(list).await.shows(&format!("name=\"list\" value=\"{list}\"")));
+    for (sent, back) in [("//evil.example", "/"), (list, list)] {
+        let page = browser.send("/models/bulk", &two(&[("action", "unarchive"), ("list", sent)])).await;
+        assert_eq!((page.status, page.header("location")), (303, back));
+    }
+    assert!(browser.get("/?status=archived&after=").await.shows("There are no older models."));
+    // The page after a change that failed names the models.
+    let many = (0..25).map(|n| format!("t{n}")).collect::<Vec<_>>().join(",");
+    let page = browser.send("/models/bulk", &[("model", ids[2]), ("action", "tag"), ("tag", many.as_str())]).await;
+    assert!(page.status == 409 && page.shows("<strong>c.glb</strong>"), "{}", page.html);
+    let page = browser.send("/models/bulk", &two(&[("action", "delete"), ("list", "/?status=any")])).await;
     assert!(page.status == 200 && page.shows("Delete 2 models?") && page.shows("a.glb") && !page.shows("c.glb"));
+    assert!(page.shows("href=\"/?status=any\">Keep them"), "{}", page.html);
     assert_eq!(browser.get(&paths[0]).await.status, 200, "the page that asks for confirmation deletes nothing");
     assert_eq!(browser.send("/models/bulk", &two(&[("action", "delete"), ("sure", "yes")])).await.status, 303);
     let left = browser.get("/?status=any").await;
@@ -255,7 +267,8 @@ async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
         .unwrap()
         .to_owned();
     let of_team = served.client(&served.installation.key(EMAIL, &["--workspace", &team]));
-    let path = format!("/models/{}", of_team.upload("team chair", None).await.text("modelId"));
+    let made = of_team.upload("team chair", None).await;
+    let (path, render) = (format!("/models/{}", made.text("modelId")), format!("/renders/{}", made.text("renderId")));
     served.installation.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
     assert_eq!(bob.send("/workspace", &[("workspace", &team)]).await.status, 303);
     let page = bob.get(&path).await;
@@ -265,10 +278,32 @@ async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
     for action in ["archive", "delete"] {
         assert_eq!(bob.send(&format!("{path}/{action}"), &[]).await.status, 403, "{action}");
     }
+    assert!(!bob.get(&render).await.shows("Cancel the render"));
+    assert_eq!(bob.send(&format!("{render}/cancel"), &[]).await.status, 403);
+}
+
+async fn an_empty_workspace_asks_only_editors_to_upload(served: Served) {
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    served.installation.admin(&["account", "create", BOB]);
+    let mut bob = served.browser(BOB).await;
+    for (role, is_asked) in [("viewer", false), ("editor", true)] {
+        served.installation.admin(&["workspace", "add", &team, BOB, "--role", role]);
+        assert_eq!(bob.send("/workspace", &[("workspace", &team)]).await.status, 303);
+        for (path, text) in [("/", "Upload a model above"), ("/renders", "Upload a model</a>"), ("/looks", "composer")]
+        {
+            let page = bob.get(path).await;
+            let shown = page.between("<main", "</main>");
+            assert_eq!(shown.contains(text), is_asked, "{role} {path}: {shown}");
+        }
+    }
 }
 
 on_both! {
     files_become_models_and_rejected_ones_say_why an_upload_needs_the_token_of_its_session
     models_are_found_edited_archived_and_deleted a_model_keeps_the_largest_texts
     many_models_are_changed_at_once names_are_shown_as_text other_accounts_and_viewers_cannot_change_models
+    an_empty_workspace_asks_only_editors_to_upload
 }

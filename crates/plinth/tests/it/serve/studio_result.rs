@@ -129,9 +129,36 @@ async fn a_failed_render_shows_the_message_what_to_do_and_the_refund(served: Ser
     }
 }
 
+async fn a_waiting_render_is_cancelled_on_its_page(served: Served) {
+    let model = served.client.upload("chair", None).await.text("modelId");
+    let settings = json!({"quality": "standard", "length": 2});
+    let backstage = Backstage::of(&served).await;
+    let id = backstage.order(&model, &settings, None).await;
+    served.installation.account(BOB);
+    let (mut alice, mut bob) = (served.browser(EMAIL).await, served.browser(BOB).await);
+    let path = format!("/renders/{id}");
+    assert!(alice.get(&path).await.shows("Cancel the render"));
+    assert_eq!(bob.send(&format!("{path}/cancel"), &[]).await.status, 404);
+    // The second request of a double click leads to the same page.
+    for _click in 0..2 {
+        let page = alice.send(&format!("{path}/cancel"), &[]).await;
+        assert_eq!((page.status, page.header("location")), (303, path.as_str()), "{}", page.html);
+    }
+    let page = alice.get(&path).await;
+    let problem = page.between("<div class=\"problem\">", "</div>");
+    assert!(problem.contains("Cancelled") && problem.contains("refunded"), "{problem}");
+    assert!(!page.shows("Cancel the render"), "{}", page.html);
+    let begun = backstage.order(&model, &json!({"quality": "standard", "length": 3}), None).await;
+    backstage.claim(&begun).await;
+    assert!(!alice.get(&format!("/renders/{begun}")).await.shows("Cancel the render"));
+    let page = alice.send(&format!("/renders/{begun}/cancel"), &[]).await;
+    assert!(page.status == 409 && page.shows("The render has begun"), "{}", page.html);
+}
+
 on_both! {
     the_page_sends_only_files_of_the_stream_and_only_to_members
     files_of_the_stream_support_ranges_and_conditions
     links_open_without_a_sign_in_and_are_made_only_by_members
     a_failed_render_shows_the_message_what_to_do_and_the_refund
+    a_waiting_render_is_cancelled_on_its_page
 }

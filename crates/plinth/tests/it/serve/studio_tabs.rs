@@ -99,12 +99,13 @@ async fn an_older_page_keeps_what_others_have_changed(served: Served) {
     assert_eq!(browser.send(&format!("/models/{other}/delete"), &[]).await.status, 303);
     let page = browser.send("/models/bulk", &[("model", &id), ("model", &other), ("action", "delete")]).await;
     assert!(page.status == 200 && page.shows("Delete 1 model?") && page.shows(&other), "{}", page.html);
-    // The page of a render whose model is deleted has no links to it.
+    // The page of a render whose model is deleted has no links to the model.
     let render = format!("/renders/{}", made.text("renderId"));
     assert!(browser.get(&render).await.shows("The model</a>"));
     assert_eq!(browser.send(&format!("{path}/delete"), &[]).await.status, 303);
     let page = browser.get(&render).await;
     assert!(page.status == 200 && !page.shows("The model</a>") && !page.shows("Again with changes"), "{}", page.html);
+    assert!(!page.shows(&format!("href=\"{path}")), "{}", page.html);
 }
 
 on_both! { a_form_changes_only_the_workspace_that_its_page_shows an_older_page_keeps_what_others_have_changed }
@@ -219,6 +220,31 @@ async fn uploads_use_the_newest_session() {
     no_errors(&page).await;
 }
 
+/// The browser asks before the page is left during an upload, which this would end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_of_a_running_upload_is_not_left_unasked() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    let asks = "const leave = new Event('beforeunload', {cancelable: true}); window.dispatchEvent(leave); \
+                return leave.defaultPrevented;";
+    assert_eq!(page.run(asks).await, false);
+    let hold = "Object.defineProperty(crypto, 'subtle', {value: undefined}); const send = XMLHttpRequest.prototype.send; \
+                XMLHttpRequest.prototype.send = function (body) { window.release = () => { \
+                  XMLHttpRequest.prototype.send = send; send.call(this, body); }; };";
+    page.run(hold).await;
+    let path = served.installation.folder.path().join("lamp.glb");
+    std::fs::write(&path, glb_with_triangle("lamp")).unwrap();
+    page.type_into("input[type=file]", path.to_str().unwrap()).await;
+    page.click(".upload button.main").await;
+    page.until("window.release").await;
+    assert_eq!(page.run(asks).await, true);
+    page.run("window.release();").await;
+    page.until("document.querySelectorAll('.tile').length === 1").await;
+    assert_eq!(page.run(asks).await, false);
+    no_errors(&page).await;
+}
+
 /// After the newest render of a model has ended, its tile follows the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tile_follows_all_renders_of_its_model() {
@@ -277,6 +303,25 @@ async fn change_to(page: &Chromium, workspace: &str) {
          .then(({{ok}}) => ok);"
     );
     assert_eq!(page.run(&script).await, true);
+}
+
+/// A list that is loaded again after another tab has changed to another workspace is not replaced by the models of that workspace.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_shows_only_models_of_its_workspace() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let made = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
+    let team = made["id"].as_str().unwrap();
+    served.client.upload("chair", None).await;
+    served.client(&served.installation.key(EMAIL, &["--workspace", team])).upload("lamp", None).await;
+    sign_in(&served, &page).await;
+    let load =
+        "return import(document.querySelector('script[src*=library]').src).then(({showModels}) => showModels());";
+    assert_eq!(page.run(load).await, true);
+    change_to(&page, team).await;
+    assert_eq!(page.run(load).await, false);
+    page.until("document.querySelector('.tile .name').textContent === 'chair.glb'").await;
+    no_errors(&page).await;
 }
 
 /// Open pages say that their renders are in another workspace now, and that the session has ended. They then make no more requests.
