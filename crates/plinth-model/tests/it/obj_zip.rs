@@ -164,8 +164,8 @@ fn vertex_colours_are_converted_to_linear() {
 fn a_vertex_colour_may_follow_a_weight_or_precede_an_opacity() {
     let weighted = primitive("v 0 0 0 1 1 0 0\nv 1 0 0 1 0 0 1\nv 0 1 0 1.0\nf 1 2 3\n");
     assert_eq!(weighted.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0; 4]]);
-    let with_opacity = primitive("v 0 0 0 1 0 0 1\nv 1 0 0 0 1 0 1\nv 0 1 0 1 0 0.5 0.5\nf 1 2 3\n");
-    assert_eq!(with_opacity.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.5, 1.0]]);
+    let with_opacity = primitive("v 0 0 0 1 0 0 1\nv 1 0 0 0 1 0 1\nv 0 1 0 1 0 1 0.5\nf 1 2 3\n");
+    assert_eq!(with_opacity.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]]);
 }
 
 /// Converts an archive that contains a triangle and these files. `statements` are the MTL statements of the triangle's
