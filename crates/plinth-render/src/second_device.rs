@@ -11,9 +11,9 @@ use crate::renderer::{Picture, Renderer, with_prepare_inputs};
 use crate::upload::texture::Textures;
 use crate::used_materials::wanted_images;
 
-/// Minimum number of pictures for which a second device is opened. A smaller number of pictures is finished before the
-/// second device is ready.
-const MIN_PICTURES: usize = 20;
+/// Minimum number of pictures for which a second device is opened. For a smaller number, compiling the shaders again for
+/// the second device takes longer than it saves.
+const MIN_PICTURES: usize = 60;
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
 /// targets take too much memory, and little of the time is spent on triangles.
 const MAX_PIXELS: u64 = 1920 * 1080;

@@ -16,10 +16,10 @@ use super::job;
 fn looks() -> [Value; 8] {
     [
         json!({"quality": "share", "length": 0.1}),
-        json!({"quality": "share", "length": 0.8, "rotateY": 35}),
+        json!({"quality": "share", "length": 2, "rotateY": 35}),
         json!({"quality": "share", "length": 0.1, "envRotation": 90, "reflector": true}),
         json!({"quality": "standard", "length": 0.1}),
-        json!({"quality": "share", "length": 0.8, "materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}}),
+        json!({"quality": "share", "length": 2, "materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}}),
         json!({"quality": "share", "length": 0.1, "materialEdits": {"RubberWoodMat": {"alphaMode": "BLEND"}}}),
         json!({"quality": "share", "length": 0.1, "tiltX": 10, "n8aoEnabled": true}),
         json!({"quality": "share", "length": 0.1}),
