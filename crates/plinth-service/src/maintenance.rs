@@ -52,12 +52,7 @@ impl Service {
             let mut timer = timer(Duration::ZERO, COUNT_INTERVAL);
             loop {
                 timer.tick().await;
-                if let Err(error) = self.correct_times().await {
-                    tracing::error!(error = %causes(&error), "checking whether the clock of the database was set back failed");
-                }
-                if let Err(error) = self.add_render_count_changes().await {
-                    tracing::error!(error = %causes(&error), "adding up the changes of the numbers of renders failed");
-                }
+                self.correct_times_and_counts().await;
             }
         };
         let cleaning = async {
@@ -134,6 +129,15 @@ impl Service {
             })
         });
         correcting.await
+    }
+
+    async fn correct_times_and_counts(&self) {
+        if let Err(error) = self.correct_times().await {
+            tracing::error!(error = %causes(&error), "checking whether the clock of the database was set back failed");
+        }
+        if let Err(error) = self.add_render_count_changes().await {
+            tracing::error!(error = %causes(&error), "adding up the changes of the numbers of renders failed");
+        }
     }
 
     async fn run_cleanup(&self) {
