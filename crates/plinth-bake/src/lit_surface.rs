@@ -96,7 +96,12 @@ fn radiance(mesh: &BakeMesh, triangle: usize, weights: [f32; 3], [irradiance, li
         if values.is_empty() { Vec3::ZERO } else { corners.iter().zip(weights).map(|(i, w)| values[*i] * w).sum() }
     };
     let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
-    let diffuse = diffuse_reflectance(interpolate(&mesh.albedo), color) * (irradiance + light_irradiance);
+    let passing: f32 = if mesh.passing.is_empty() {
+        1.0
+    } else {
+        corners.iter().zip(weights).map(|(i, w)| mesh.passing[*i] * w).sum()
+    };
+    let diffuse = diffuse_reflectance(interpolate(&mesh.albedo), color) * (irradiance + light_irradiance) * passing;
     let glossy = interpolate(&mesh.f0) * DIFFUSE_SHARE_OF_F0 * irradiance;
     mesh.emitted(triangle, weights) + (diffuse + glossy) / std::f32::consts::PI
 }

@@ -227,6 +227,7 @@ impl ReflectingHit {
             position: interpolate(vertices.map(|v| v.position), weights),
             f0: interpolate(vertices.map(|v| v.f0), weights),
             roughness: interpolate(vertices.map(|v| v.roughness), weights),
+            is_tinted_dielectric: mesh.is_tinted_dielectric,
         };
         self.add_specular(light, occluder, &surface);
     }
@@ -234,7 +235,7 @@ impl ReflectingHit {
     /// Adds the specular reflection, and subtracts the specularly reflected fraction of the light from the diffuse
     /// reflection.
     fn add_specular(&mut self, light: &Radiosity<'_>, occluder: &Occluder, surface: &SpecularHit) {
-        let SpecularHit { normal, position, f0, roughness } = *surface;
+        let SpecularHit { normal, position, f0, roughness, is_tinted_dielectric } = *surface;
         let mirror_direction = occluder.direction.reflect(normal);
         let reflectance = reflectance(f0, roughness, -normal.dot(occluder.direction)) * occluder.share;
         let (mut visibility, mut blocked_share) = (0.0, 0.0);
@@ -252,7 +253,10 @@ impl ReflectingHit {
         }
         self.fixed += light.scene.sky.reflected(mirror_direction, roughness) * reflectance * visibility;
         self.specular = reflectance * ((1.0 - visibility) / (blocked_share * PI));
-        self.diffuse *= Vec3::ONE - reflectance / occluder.share.max(1e-6);
+        // With one fraction for all colours, the diffuse reflection does not get the complementary colour
+        // (KHR_materials_specular, "Extending Materials").
+        let subtracted = if is_tinted_dielectric { Vec3::splat(reflectance.max_element()) } else { reflectance };
+        self.diffuse *= Vec3::ONE - subtracted / occluder.share.max(1e-6);
     }
 }
 
@@ -278,6 +282,8 @@ struct SpecularHit {
     position: Vec3,
     f0: Vec3,
     roughness: f32,
+    /// [`BakeMesh::is_tinted_dielectric`] of the surface's mesh.
+    is_tinted_dielectric: bool,
 }
 
 /// Returns the fraction of the light that a rough surface reflects specularly (Karis 2014, "Physically Based Shading on

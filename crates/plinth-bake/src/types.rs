@@ -23,9 +23,17 @@ pub struct BakeMesh {
     /// Linear diffuse albedo of each vertex, to be multiplied by the colour of `texture`. Products are clamped to
     /// 0 to 1.
     pub albedo: Vec<Vec3>,
+    /// For each vertex, the fraction of the light that passes through the surface to its diffuse part, divided by the
+    /// same fraction for a dielectric with the default reflectance 0.04. [`Baked::surfaces`] are multiplied by it. Light
+    /// between surfaces is not: its specularly reflected fraction is computed from `f0` for each direction. If the list
+    /// is empty, the value is 1.
+    pub passing: Vec<f32>,
     /// Linear reflectance of each vertex at normal incidence. If the list is empty, the mesh has no specular
     /// reflection.
     pub f0: Vec<Vec3>,
+    /// Whether a part of the mesh is more a dielectric than a metal, and its `f0` has a colour. The colour that such a mesh
+    /// reflects most determines how much light of all colours is left for its diffuse reflection (KHR_materials_specular).
+    pub is_tinted_dielectric: bool,
     /// Perceptual roughness of each vertex. The list is empty if `f0` is empty.
     pub roughness: Vec<f32>,
     /// Linear emitted radiance, to be multiplied by the colour of `emission_texture`. Zero if the mesh emits no light.

@@ -14,14 +14,16 @@ use crate::system_paths::{DEVICES, NVIDIA, READABLE};
 /// The newest version of the Landlock ABI with which the access rights below were tested.
 const ABI_TRIED: ABI = ABI::V7;
 
+/// The program of this process, even if its file was replaced or deleted since the process started.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
 /// Landlock rules whose paths have been opened, but which are not enforced yet.
 pub(crate) struct Rules(RulesetCreated);
 
 impl Rules {
     /// Opens the paths of the rules. Missing paths are skipped.
     pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf], programs: &[PathBuf]) -> Result<Self, FenceError> {
-        let this = std::env::current_exe().ok();
-        let programs: Vec<&Path> = programs.iter().chain(&this).map(PathBuf::as_path).collect();
+        let programs: Vec<&Path> = programs.iter().map(PathBuf::as_path).chain([Path::new(OWN_PROGRAM)]).collect();
         rules(writable, readable, &programs).map(Self).map_err(rejected)
     }
 

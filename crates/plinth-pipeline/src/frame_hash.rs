@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 /// Tag of a frame that has the backdrop of the frame before it.
 const SAME_BACKDROP: u8 = 3;
 
-/// Hash of all frames in order, with the pixels inside and outside their regions.
-#[derive(Default)]
+/// Hash of all frames in order, with the pixels inside and outside their regions, and of the opaque background of
+/// transparent frames.
 pub(crate) struct FrameHash {
     hash: Sha256,
     /// Backdrop of the last frame. A backdrop is hashed only if it differs from the one before, because usually all
@@ -16,6 +16,14 @@ pub(crate) struct FrameHash {
 }
 
 impl FrameHash {
+    /// Starts a hash with the background of output files that have no alpha channel. Transparent frames do not contain
+    /// this background.
+    pub(crate) fn new(opaque_background: &Backdrop) -> Self {
+        let mut out = Self { hash: Sha256::new(), backdrop: None };
+        out.add_backdrop(opaque_background);
+        out
+    }
+
     pub(crate) fn add(&mut self, frame: &Frame) {
         let Region { x, y, width, height } = frame.region;
         for number in [frame.index, frame.width, frame.height, x, y, width, height] {
@@ -56,19 +64,37 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn every_pixel_of_a_frame_changes_the_hash() {
-        let frame = Frame {
+    /// Returns a frame of 2 × 2 pixels, of which one is drawn.
+    fn frame_with(backdrop: Backdrop) -> Frame {
+        Frame {
             index: 0,
             width: 2,
             height: 2,
             region: Region { x: 0, y: 0, width: 1, height: 1 },
-            backdrop: Backdrop::Solid([255; 3]),
+            backdrop,
             format: PixelFormat::Rgba8,
             pixels: vec![1, 2, 3, 255],
+        }
+    }
+
+    #[test]
+    fn the_background_of_transparent_frames_changes_the_hash() {
+        let hash_of = |background: Backdrop| {
+            let mut hash = FrameHash::new(&background);
+            hash.add(&frame_with(Backdrop::Transparent));
+            hash.finish()
         };
+        let picture = |last: u8| Backdrop::Picture(Arc::new([[7; 15].as_slice(), &[last]].concat()));
+        let backgrounds = [Backdrop::Solid([0; 3]), Backdrop::Solid([1; 3]), picture(254), picture(255)];
+        let count = backgrounds.len();
+        assert_eq!(backgrounds.map(hash_of).into_iter().collect::<BTreeSet<String>>().len(), count);
+    }
+
+    #[test]
+    fn every_pixel_of_a_frame_changes_the_hash() {
+        let frame = frame_with(Backdrop::Solid([255; 3]));
         let hash_of = |frames: &[Frame]| {
-            let mut hash = FrameHash::default();
+            let mut hash = FrameHash::new(&Backdrop::Solid([255; 3]));
             for frame in frames {
                 hash.add(frame);
             }

@@ -199,11 +199,12 @@ fn draw(
     let frames = frame_plan.count;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
+    let hash = job.hash_frames.then(|| FrameHash::new(&frame_plan.background));
     let writer = MediaWriter::new(outputs, frame_plan, cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames, 0),
-        hash: job.hash_frames.then(FrameHash::default),
+        hash,
         cancel,
         report,
         first_frame: None,

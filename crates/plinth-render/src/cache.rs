@@ -13,7 +13,7 @@ use bytemuck::NoUninit;
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
-use crate::system::inode_change_time;
+use crate::system::{inode_change_time, own_program};
 
 /// Beginning of the names of files that are not complete yet.
 const UNFINISHED: &str = ".plinth-cache-";
@@ -49,7 +49,7 @@ impl Program {
     /// Returns the identity of the running program.
     /// Errors: if the program cannot read its own executable.
     fn running() -> io::Result<Self> {
-        let executable = std::fs::metadata(std::env::current_exe()?)?;
+        let executable = own_program()?;
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             length: executable.len(),

@@ -65,6 +65,9 @@ impl Renderer<'_> {
 struct Views;
 
 impl PictureKind for Views {
+    // A view takes longer to draw than a frame, because it also has depth and normals.
+    const MIN_FOR_SECOND_DEVICE: usize = 20;
+
     type Picture = Layers;
     type Targets = GeometryTargets;
 
@@ -98,4 +101,41 @@ fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item =
         .skip(part.y as usize)
         .take(part.height as usize)
         .map(move |row| &mut row[left..right])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use plinth_model::{Material, Mesh, Model, Node, Primitive};
+    use plinth_scene::build_scene;
+    use plinth_spec::RenderSettings;
+
+    use super::*;
+    use crate::gpu::{Gpu, GpuOptions};
+    use crate::renderer::Picture;
+
+    #[test]
+    fn a_software_driver_draws_20_views_on_two_devices() {
+        let triangle = Primitive {
+            positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            normals: vec![[0.0, 0.0, 1.0]; 3],
+            indices: vec![0, 1, 2],
+            ..Primitive::default()
+        };
+        let model = Model {
+            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
+            meshes: vec![Mesh { primitives: vec![triangle], ..Mesh::default() }],
+            materials: vec![Material::default()],
+            ..Model::default()
+        };
+        let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+        let renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
+        let uses_two = |views: usize| renderer.second_device(views, Views::MIN_FOR_SECOND_DEVICE).is_some();
+        let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        assert!(!uses_two(19));
+        assert_eq!(uses_two(20), gpu.is_software() && has_cores);
+    }
 }

@@ -11,9 +11,6 @@ use crate::renderer::{Picture, Renderer, with_prepare_inputs};
 use crate::upload::texture::Textures;
 use crate::used_materials::wanted_images;
 
-/// Minimum number of pictures for which a second device is opened. For a smaller number, compiling the shaders again for
-/// the second device takes longer than it saves.
-const MIN_PICTURES: usize = 60;
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
 /// targets take too much memory, and little of the time is spent on triangles.
 const MAX_PIXELS: u64 = 1920 * 1080;
@@ -55,12 +52,12 @@ impl SecondDevice<'_> {
 
 impl<'g> Renderer<'g> {
     /// Returns the data for drawing the scene on a second device, too. Returns `None` if a second device would not
-    /// shorten the time for this number of pictures. A second device helps software drivers, because they process the
-    /// triangles of a device on only one core.
-    pub(crate) fn second_device(&self, pictures: usize) -> Option<SecondDevice<'g>> {
+    /// shorten the time for this number of pictures. `min_pictures` is the minimum number for which it may. A second
+    /// device helps software drivers, because they process the triangles of a device on only one core.
+    pub(crate) fn second_device(&self, pictures: usize, min_pictures: usize) -> Option<SecondDevice<'g>> {
         let size = u64::from(self.picture.width) * u64::from(self.picture.height);
         let helps = self.gpu.is_software()
-            && pictures >= MIN_PICTURES
+            && pictures >= min_pictures
             && size <= MAX_PIXELS
             && self.profile.is_none()
             && self.pose_light.is_none()

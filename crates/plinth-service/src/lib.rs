@@ -58,4 +58,4 @@ pub use open_requests::OpenRequest;
 pub use part_heads::PartHeads;
 pub use rate_limit::{Allowance, Meter};
 pub use service::{Checker, Service, ServiceOptions};
-pub use system::{ending_signal, free_bytes};
+pub use system::{ending_signal, free_bytes, plinth_command};

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
 /// Returns the number of free bytes on the disk of a folder.
 /// Errors: the disk cannot be measured; always on Windows.
@@ -15,6 +15,16 @@ pub fn free_bytes(folder: &Path) -> io::Result<u64> {
 #[cfg(not(unix))]
 pub fn free_bytes(_folder: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Returns the command of the plinth program at a path. Process lists show the usual name of the program, because the path may be a
+/// link with another name, such as `/proc/self/exe`.
+pub fn plinth_command(path: &Path) -> Command {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no name apart from the path"))]
+    let mut command = Command::new(path);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::arg0(&mut command, "plinth");
+    command
 }
 
 /// Returns the number of the signal that ended a process. Windows has no signals.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use plinth_fence::Fence;
 use plinth_pipeline::child::{ChildEvent, ChildFailure};
-use plinth_service::{ending_signal, is_out_of_memory};
+use plinth_service::{ending_signal, is_out_of_memory, plinth_command};
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
@@ -263,7 +263,7 @@ struct Running {
 impl Running {
     fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
         let fence = plan.fence.as_ref().map(Fence::to_argument).transpose()?;
-        let mut child = Command::new(&options.program)
+        let mut child = plinth_command(&options.program)
             .arg("render-child")
             .arg(&plan.folder)
             .args(fence.iter().flat_map(|fence| ["--fence", fence]))

@@ -11,6 +11,7 @@ use plinth_spec::id::{self, ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, Store, StoreError};
 
 use crate::fetch::download;
+use crate::options::WorkerOptions;
 use crate::scratch::{Scratch, is_left_by_removal, remove_cached};
 use crate::system::let_all_read;
 
@@ -32,10 +33,12 @@ pub(crate) struct RequestedModel<'a> {
 
 /// Writes a model to `file`, which is in the folder of a job, and replaces the file that an earlier try has left there.
 /// Takes the model from the cache, or downloads it from the store. Checks the hash of the model in both cases.
+/// Errors: an incomplete file stays in the folder of the job. If the download has filled the disk, the disk is then still full when
+/// the failure of the job is reported.
 pub(crate) async fn fetch_model(
     store: &Store,
     scratch: &Scratch,
-    cache_bytes: u64,
+    options: &WorkerOptions,
     wanted: &RequestedModel<'_>,
     file: &Path,
 ) -> Result<(), StoreError> {
@@ -49,15 +52,18 @@ pub(crate) async fn fetch_model(
     if std::fs::hard_link(&kept, file).is_ok() {
         if has_sha256(file, wanted.sha256).await? {
             touch(&kept);
-            evict(scratch, cache_bytes).await;
+            evict(scratch, options.cache_bytes).await;
             return Ok(());
         }
         tracing::warn!(model.id = %wanted.id, "the cached file of a model was changed; downloading it again");
         std::fs::remove_file(file)?;
     }
-    let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
-    download(store, &ObjectKey::Model(wanted.id), &arriving).await?;
-    if !has_sha256(&arriving, wanted.sha256).await? {
+    let key = ObjectKey::Model(wanted.id);
+    // Only the download fails if the store has no such object.
+    let size = store.find(&key).await?.map_or(0, |found| found.size);
+    make_room(scratch, options.room_bytes.saturating_add(size)).await;
+    download(store, &key, file).await?;
+    if !has_sha256(file, wanted.sha256).await? {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "the hash of the stored file differs from the hash of the uploaded file",
@@ -65,16 +71,24 @@ pub(crate) async fn fetch_model(
         .into());
     }
     // The file must be readable for all users, because jobs may run as another user.
-    let_all_read(&arriving)?;
-    if std::fs::hard_link(&arriving, file).is_err() {
-        tokio::fs::copy(&arriving, file).await?;
-    }
-    let made = kept.parent().map_or(Ok(()), std::fs::create_dir_all);
-    if let Err(error) = made.and_then(|()| arriving.persist(&kept).map_err(|error| error.error)) {
+    let_all_read(file)?;
+    if let Err(error) = put_into_cache(scratch, file, &kept) {
         tracing::warn!(error = %error, "caching a model failed");
     }
-    evict(scratch, cache_bytes).await;
+    evict(scratch, options.cache_bytes).await;
     Ok(())
+}
+
+/// Links a model to its path in the cache, and replaces a file that is there.
+fn put_into_cache(scratch: &Scratch, file: &Path, kept: &Path) -> io::Result<()> {
+    if let Some(folder) = kept.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // A new link cannot replace a file, but a link that is moved can.
+    let folder = tempfile::Builder::new().prefix("model-").tempdir_in(scratch.own())?;
+    let link = folder.path().join(MODEL);
+    std::fs::hard_link(file, &link)?;
+    std::fs::rename(&link, kept)
 }
 
 async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
@@ -219,17 +233,59 @@ mod tests {
     use super::*;
     use crate::scratch::remove_tree;
 
-    #[tokio::test]
-    async fn a_file_that_an_earlier_try_has_left_is_replaced_and_not_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let scratch = Scratch::open(folder.path()).unwrap();
+    fn store_in(folder: &Path) -> Store {
         let store = Store::open(StoreOptions {
-            address: format!("file://{}", folder.path().join("store").display()),
+            address: format!("file://{}", folder.join("store").display()),
             s3: Vec::new(),
             s3_public_endpoint: None,
             signer: LinkSigner::new("http://127.0.0.1:1".parse().unwrap()),
         });
-        let store = store.unwrap();
+        store.unwrap()
+    }
+
+    fn options(room_bytes: u64) -> WorkerOptions {
+        WorkerOptions { room_bytes, ..WorkerOptions::new(PathBuf::new(), PathBuf::new()) }
+    }
+
+    #[tokio::test]
+    async fn a_failed_download_leaves_its_file_in_the_folder_of_the_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let store = store_in(folder.path());
+        let (id, file) = (ModelId::parse("model0000000").unwrap(), folder.path().join("model.glb"));
+        store.put(&ObjectKey::Model(&id), "incomplete".into()).await.unwrap();
+        let wanted = RequestedModel { id: &id, sha256: "another" };
+        fetch_model(&store, &scratch, &options(0), &wanted, &file).await.unwrap_err();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "incomplete");
+        assert!(!cached_model_path(&scratch, &id).exists());
+    }
+
+    #[tokio::test]
+    async fn cached_models_make_room_for_a_download() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let store = store_in(folder.path());
+        let (id, file) = (ModelId::parse("model0000000").unwrap(), folder.path().join("model.glb"));
+        store.put(&ObjectKey::Model(&id), "new".into()).await.unwrap();
+        std::fs::write(&file, "new").unwrap();
+        let (sha256, _size) = file_sha256(&file).unwrap();
+        let wanted = RequestedModel { id: &id, sha256: &sha256 };
+        for (room_bytes, is_kept) in [(0, true), (u64::MAX, false)] {
+            let other = scratch.models().join("model0000001");
+            std::fs::create_dir_all(&other).unwrap();
+            fetch_model(&store, &scratch, &options(room_bytes), &wanted, &file).await.unwrap();
+            assert_eq!(other.exists(), is_kept);
+            let kept = cached_model_path(&scratch, &id);
+            assert_eq!(std::fs::read_to_string(&kept).unwrap(), "new");
+            std::fs::remove_file(kept).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_an_earlier_try_has_left_is_replaced_and_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let store = store_in(folder.path());
         let (id, other, file) = (ModelId::parse("model0000000").unwrap(), folder.path().join("other"), "model.glb");
         let file = folder.path().join(file);
         std::fs::write(&other, "another model").unwrap();
@@ -238,11 +294,11 @@ mod tests {
         std::fs::write(&other, "a cached file").unwrap();
         std::fs::hard_link(&other, &file).unwrap();
         let wanted = RequestedModel { id: &id, sha256: &sha256 };
-        fetch_model(&store, &scratch, 1 << 20, &wanted, &file).await.unwrap();
+        fetch_model(&store, &scratch, &options(0), &wanted, &file).await.unwrap();
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "a cached file");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "another model");
         // The second try finds the model in the cache.
-        fetch_model(&store, &scratch, 1 << 20, &wanted, &file).await.unwrap();
+        fetch_model(&store, &scratch, &options(0), &wanted, &file).await.unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "another model");
     }
 

@@ -190,7 +190,7 @@ impl PreviewProcess {
         let model = PathBuf::from("model.glb");
         let file = folder.path().join(&model);
         let requested = RequestedModel { id: &wanted.model_id, sha256: &wanted.sha256 };
-        fetch_model(service.store(), scratch, options.cache_bytes, &requested, &file).await?;
+        fetch_model(service.store(), scratch, options, &requested, &file).await?;
         let task = PreviewTask {
             model,
             longest: limits::PREVIEW_SIDE_MAX,

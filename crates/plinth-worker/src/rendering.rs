@@ -215,7 +215,7 @@ impl Group<'_> {
         if process.is_none() {
             let wanted = RequestedModel { id: &claim.render.model_id, sha256: &sha256 };
             let file = self.folder.join(&model);
-            let fetch = || fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &file);
+            let fetch = || fetch_model(service.store(), scratch, options, &wanted, &file);
             retry_store(self.node.options.outage, "the model", fetch).await.map_err(|error| lost(&error))?;
             let bytes = std::fs::metadata(&file).map_err(|error| lost(&error))?.len();
             process_key = process_key.filter(|_key| bytes <= MAX_KEPT_BYTES);

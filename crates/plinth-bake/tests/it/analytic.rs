@@ -165,6 +165,45 @@ fn white_surfaces_in_a_white_environment_keep_all_energy() {
     }
 }
 
+/// Returns a small black floor below a large dielectric that faces it. `f0` is the reflectance of the dielectric at normal
+/// incidence. All light of the environment arrives at the dielectric, because the floor is so small.
+fn below_dielectric(albedo: Vec3, f0: Vec3) -> [BakeMesh; 2] {
+    let mut dielectric = plane(2.0, 0.5, Vec3::NEG_Z, albedo);
+    let count = dielectric.positions.len();
+    dielectric.f0 = vec![f0; count];
+    dielectric.roughness = vec![0.7; count];
+    dielectric.passing = vec![(1.0 - f0.max_element()) / 0.96; count];
+    dielectric.is_tinted_dielectric = f0.min_element() < f0.max_element();
+    [plane(0.02, 0.0, Vec3::Z, Vec3::ZERO), dielectric]
+}
+
+#[test]
+fn the_light_that_a_dielectric_reflects_specularly_is_subtracted_once_from_its_diffuse_reflection() {
+    // The index of refraction is 2.
+    let meshes = below_dielectric(Vec3::ONE, Vec3::splat(1.0 / 9.0));
+    let matt = [meshes[0].clone(), plane(2.0, 0.5, Vec3::NEG_Z, Vec3::ONE)];
+    let [dielectric, matt] = [meshes, matt].map(|meshes| bake(&meshes, &white(), &[], &[], &options()));
+    // In a white environment, a white surface reflects all light, whichever part of it specularly.
+    let [found, expected] = [&dielectric, &matt].map(|baked| baked.meshes[0].front[40].indirect.x);
+    assert!(expected > 1.0 && (found / expected - 1.0).abs() < 0.02, "{found} for {expected}");
+    // Only a part of the specular reflection is added to the surface that reflections show (`DIFFUSE_SHARE_OF_F0`).
+    let expected: f32 = (1.0 - 1.0 / 9.0) / 0.96 + 0.9 / 9.0;
+    let radiance = &dielectric.surfaces[1].radiance;
+    assert!(!radiance.is_empty());
+    assert!(radiance.iter().all(|r| (*r - expected).abs().max_element() < 0.02), "{radiance:?} for {expected}");
+}
+
+#[test]
+fn a_dielectric_with_coloured_reflections_does_not_scatter_the_complementary_colour() {
+    let reflected = |albedo: Vec3| {
+        let meshes = below_dielectric(albedo, Vec3::new(0.5, 0.02, 0.02));
+        bake(&meshes, &white(), &[], &[], &options()).meshes[0].front[40].indirect
+    };
+    let scattered = reflected(Vec3::ONE) - reflected(Vec3::ZERO);
+    assert!(scattered.min_element() > 0.5, "{scattered}");
+    assert!(scattered.max_element() - scattered.min_element() < 0.01, "{scattered}");
+}
+
 #[test]
 fn occluder_luminance_equals_the_luminance_of_the_lit_wall() {
     // In a white environment, a white wall has the same radiance as the sky.

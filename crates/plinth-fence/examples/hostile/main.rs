@@ -5,6 +5,7 @@
 //! - `hostile serve TARGETS [FENCE]` acts as the server. Its environment contains a secret, and it leaves a file open.
 //!   It starts the attacks as a child process.
 //! - `hostile hide TARGETS` does the same, but first hides its environment and memory.
+//! - `hostile delete TARGETS FENCE` deletes its own program, and then reads it inside the sandbox `FENCE`.
 #![expect(unsafe_code, reason = "attacks are system calls that no safe library makes")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for tests")]
 
@@ -32,6 +33,7 @@ fn main() {
         }
         "attack" => attack(&Targets::parse(&targets), fence, &[]),
         "single" => attack(&Targets::parse(&targets), fence, processes::STARTS),
+        "delete" => delete(&fence.unwrap()),
         other => unreachable!("{other} is not a role"),
     }
 }
@@ -49,6 +51,13 @@ fn attack(targets: &Targets, fence: Option<String>, more: &[Attack]) {
     let (reached, refused): (Vec<&Attack>, Vec<&Attack>) = attacks.partition(|(_name, attack)| attack(targets));
     let names = |attacks: Vec<&Attack>| attacks.iter().map(|(name, _attack)| *name).collect::<Vec<_>>().join(" ");
     println!("reached: {}; refused: {}", names(reached), names(refused));
+}
+
+fn delete(fence: &str) {
+    std::fs::remove_file(std::env::current_exe().unwrap()).unwrap();
+    Fence::from_argument(fence).unwrap().enter().unwrap();
+    let is_reached = std::fs::File::open("/proc/self/exe").is_ok();
+    println!("reached: {}; refused: ", if is_reached { "own-program" } else { "" });
 }
 
 fn serve(targets: &str, fence: Option<String>) {

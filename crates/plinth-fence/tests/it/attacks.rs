@@ -82,6 +82,14 @@ fn a_fenced_job_of_a_user_without_rights_reaches_nothing() {
 }
 
 #[test]
+fn a_fenced_job_reads_its_own_program_after_an_upgrade_has_deleted_it() {
+    assert_supported();
+    let place = Place::new();
+    let reached = place.reached_from("delete", Some(fence(&place, &FenceOptions::default())));
+    assert!(reached.contains("own-program"));
+}
+
+#[test]
 fn a_single_process_starts_no_others() {
     assert_supported();
     let place = Place::of_nobody();

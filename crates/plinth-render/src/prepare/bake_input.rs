@@ -86,8 +86,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
     };
     let albedo = |v: usize| {
         let [r, g, b, _] = if texture.is_some() { plain(v) } else { colors[v] };
-        let passing = relative_passing_share(base_f0[v]);
-        Vec3::new(r, g, b) * ((1.0 - transmitted_share(v)) * (1.0 - metal_rough[v].0) * passing)
+        Vec3::new(r, g, b) * ((1.0 - transmitted_share(v)) * (1.0 - metal_rough[v].0))
     };
     let mut indices = indices.to_vec();
     if posed.mirrored {
@@ -98,6 +97,8 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
         normals: posed.normals.clone(),
         indices,
         albedo: (0..count).map(albedo).collect(),
+        passing: passing_shares(&base_f0),
+        is_tinted_dielectric: is_tinted_dielectric(&base_f0, &metal_rough),
         f0: (0..count).map(|v| base_f0[v].lerp(rgb(v), metal_rough[v].0).clamp(Vec3::ZERO, Vec3::ONE)).collect(),
         roughness: metal_rough.into_iter().map(|(_, roughness)| roughness).collect(),
         emission,
@@ -109,6 +110,19 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], images: Per
         receives_light: !material.unlit,
         is_shadow_catcher: false,
     }
+}
+
+/// Returns [`BakeMesh::passing`] of vertices whose dielectric parts have these reflectances at normal incidence.
+fn passing_shares(base_f0: &[Vec3]) -> Vec<f32> {
+    let is_less = base_f0.iter().any(|f0| relative_passing_share(*f0) < 1.0);
+    if is_less { base_f0.iter().map(|f0| relative_passing_share(*f0)).collect() } else { Vec::new() }
+}
+
+/// Returns [`BakeMesh::is_tinted_dielectric`] of vertices with these metalnesses and roughnesses, whose dielectric parts
+/// have the reflectances `base_f0` at normal incidence.
+fn is_tinted_dielectric(base_f0: &[Vec3], metal_rough: &[(f32, f32)]) -> bool {
+    let is_tinted = |(f0, (metallic, _)): (&Vec3, &(f32, f32))| *metallic < 0.5 && f0.min_element() < f0.max_element();
+    base_f0.iter().zip(metal_rough).any(is_tinted)
 }
 
 /// Returns a texture of a primitive with the texture coordinates of all vertices.
@@ -408,7 +422,8 @@ mod tests {
             let [specular_texture, specular_color_texture] = [texture; 2];
             let textures = Material { specular_texture, specular_color_texture, ..Material::default() };
             let mesh = small_square(Material { ior, specular, specular_color, metallic: 0.0, ..textures }, 1, value);
-            (mesh.f0[0], mesh.albedo[0])
+            let passing = mesh.passing.first().copied().unwrap_or(1.0);
+            (mesh.f0[0], mesh.albedo[0] * passing)
         };
         let (gold, white) = ([1.0, 0.7, 0.3], [1.0; 3]);
         let close = |found: Vec3, expected: [f32; 3]| (found - Vec3::from(expected)).abs().max_element() < 1e-4;
@@ -422,6 +437,28 @@ mod tests {
         assert!(close(f0(1.0, 1.0, white, None, 255).0, [0.0; 3]));
         assert!(close(f0(1.5, 1.0, white, TEXTURE, 255).0, [0.04; 3]));
         assert!(close(f0(1.5, 1.0, white, TEXTURE, 0).0, [0.0; 3]));
+    }
+
+    #[test]
+    fn the_albedo_of_a_dielectric_includes_the_light_that_its_surface_reflects() {
+        let dielectric = |ior: f32| small_square(Material { ior, metallic: 0.0, ..Material::default() }, 1, 255);
+        let (usual, dense) = (dielectric(1.5), dielectric(2.0));
+        assert!(usual.passing.is_empty());
+        assert_eq!(usual.albedo, dense.albedo);
+        let expected: f32 = (1.0 - 1.0 / 9.0) / 0.96;
+        assert!(dense.passing.iter().all(|share| (share - expected).abs() < 1e-5), "{:?}", dense.passing);
+        assert_eq!(dense.passing.len(), dense.positions.len());
+    }
+
+    #[test]
+    fn only_dielectrics_with_coloured_reflections_are_tinted() {
+        let is_tinted = |metallic: f32, specular_color: [f32; 3]| {
+            let material = Material { metallic, specular_color, ..Material::default() };
+            small_square(Material { base_color: [1.0, 0.7, 0.3, 1.0], ..material }, 1, 255).is_tinted_dielectric
+        };
+        let (gold, white) = ([1.0, 0.7, 0.3], [1.0; 3]);
+        assert!(is_tinted(0.0, gold));
+        assert!(!is_tinted(0.0, white) && !is_tinted(0.5, gold) && !is_tinted(1.0, white));
     }
 
     #[test]

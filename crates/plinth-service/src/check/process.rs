@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -18,7 +18,7 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairSemaphore;
 use crate::memory::is_out_of_memory;
 use crate::service::{Checker, Service};
-use crate::system::ending_signal;
+use crate::system::{ending_signal, plinth_command};
 
 /// Memory limit of an image check: the largest allowed image plus the working memory of its decoder.
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
@@ -201,7 +201,7 @@ fn in_process<S: Subject>(
     // process itself limits the size of the files.
     let mut report = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
     let mut stderr = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
-    let mut command = Command::new(&checker.program);
+    let mut command = plinth_command(&checker.program);
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
     // The check reads untrusted files, so it gets none of this process's environment variables. It opens its files before

@@ -1,13 +1,7 @@
 // Uploads environments. Shows the progress of the upload, and then that the server is encoding the file.
 
 import { el, need, reason } from "./dom.js";
-import { upload } from "./session.js";
-
-/**
- * Asks the user before the page is left, because that would end the upload.
- * @param {Event} event
- */
-const askFirst = (event) => event.preventDefault();
+import { isUploading, upload } from "./session.js";
 
 /** @param {HTMLFormElement} form */
 async function send(form) {
@@ -16,21 +10,24 @@ async function send(form) {
   const text = el("p", { className: "help" }, "Uploading…");
   area.replaceChildren(bar, text);
   button.disabled = true;
-  window.addEventListener("beforeunload", askFirst);
   try {
-    await upload(form.action, new FormData(form), (fraction) => {
+    const { name } = await upload(form.action, new FormData(form), (fraction) => {
       bar.value = fraction;
       if (fraction < 1) return;
       bar.removeAttribute("value");
       text.textContent = "Encoding. A large panorama takes half a minute.";
     });
-    window.removeEventListener("beforeunload", askFirst);
-    location.reload();
+    if (!isUploading()) {
+      location.reload();
+      return;
+    }
+    // Loading the page again would end the upload of the other form.
+    form.reset();
+    area.replaceChildren(el("p", { className: "help" }, `“${name}” is added. The list shows it when the page is loaded again.`));
   } catch (error) {
-    window.removeEventListener("beforeunload", askFirst);
-    button.disabled = false;
     area.replaceChildren(el("p", { className: "problem" }, reason(error)));
   }
+  button.disabled = false;
 }
 
 for (const form of document.querySelectorAll("form[enctype]")) {

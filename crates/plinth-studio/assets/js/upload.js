@@ -3,7 +3,7 @@
 
 import { el, need, reason } from "./dom.js";
 import { showModels } from "./library.js";
-import { post, upload } from "./session.js";
+import { countUpload, isUploading, post, upload } from "./session.js";
 
 /** Maximum size in bytes of a file that is hashed before its upload. Hashing needs the whole file in memory. */
 const HASHED_BYTES = 256 * 1024 * 1024;
@@ -15,7 +15,6 @@ if (form) {
   const token = () => need("input[name=form_token]", form).value;
   const told = need(".uploaded", form);
   let last = Promise.resolve();
-  let waiting = 0;
 
   /**
    * @param {Iterable<File>} files
@@ -23,15 +22,15 @@ if (form) {
    */
   const enqueue = (files, folders = []) => {
     // The results of earlier files are shown until the user sends other files.
-    if (waiting === 0) list.replaceChildren();
+    if (!isUploading()) list.replaceChildren();
     for (const name of folders) {
       list.append(el("li", {}, el("span", { textContent: name }), el("span", { className: "bad", textContent: "This is a folder. Drop the files in it." })));
     }
     for (const file of files) {
       const transfer = new Transfer(file);
       list.append(transfer.row);
-      waiting += 1;
-      last = last.then(() => transfer.run()).then(() => { waiting -= 1; });
+      // Files that wait for earlier ones count as uploads, too.
+      last = countUpload(last.then(() => transfer.run()));
     }
     const all = last;
     all.then(async () => {
@@ -100,10 +99,6 @@ if (form) {
     event.preventDefault();
     enqueue(input.files);
     form.reset();
-  });
-  // Leaving the page would end the uploads.
-  window.addEventListener("beforeunload", (event) => {
-    if (waiting > 0) event.preventDefault();
   });
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => {

@@ -13,7 +13,7 @@ use plinth_spec::{EnvPart, limits};
 use super::confine::{
     JOB_NICENESS, bound, bound_memory, bound_open_files, bound_processor_time, end_with_parent, enter_fence, fence_arg,
 };
-use crate::system::{Resource, lower_priority, start_session};
+use crate::system::{Resource, lower_priority, name_process, start_session};
 
 /// Maximum size of each file that the process writes, in bytes.
 const FILE_BYTES: u64 = 4 << 30;
@@ -44,6 +44,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let number = |name: &str| args.get_one::<u64>(name).copied().with_context(|| format!("--{name} is missing"));
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
+    name_process();
     plinth_fence::close_inherited_files();
     // The files are opened before the process enters the sandbox, because their paths are not accessible inside the
     // sandbox.

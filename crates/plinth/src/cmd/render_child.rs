@@ -14,7 +14,7 @@ use plinth_pipeline::child::{ChildJob, ChildLimits, ChildTask, run_child};
 use super::confine::{
     JOB_NICENESS, bound, bound_memory, bound_open_files, bound_processor_time, end_with_parent, enter_fence, fence_arg,
 };
-use crate::system::{Resource, lower_priority, start_session};
+use crate::system::{Resource, lower_priority, name_process, start_session};
 
 /// Time that a job has to stop after its worker has ended. After this time, the process ends itself.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -37,6 +37,7 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let folder: &PathBuf = args.get_one("folder").context("FOLDER is missing")?;
+    name_process();
     plinth_fence::close_inherited_files();
     std::env::set_current_dir(folder).context("the job's folder cannot be entered")?;
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;

@@ -20,6 +20,7 @@ use super::payments;
 use super::table as row;
 use super::value::Found;
 use super::worker::worker_options;
+use crate::system::own_program;
 
 /// The validated configuration of a server or worker.
 #[derive(Clone)]
@@ -186,7 +187,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         lease_secs: lookup.count(&row::LEASE_SECONDS)?,
         checks_at_once: lookup.count(&row::MODEL_CHECKS)?,
         checker: Some(Checker {
-            program: std::env::current_exe().context("the path of this executable is unknown")?,
+            program: own_program().context("the path of this executable is unknown")?,
             memory_bytes: megabytes(lookup, &row::MODEL_CHECK_MEMORY_MB)?,
             time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
             fence,

@@ -12,7 +12,7 @@ use plinth_worker::{WorkerOptions, child_environment};
 use super::lookup::Lookup;
 use super::settings::{Machine, count_if_set, megabytes, seconds};
 use super::table as row;
-use crate::system::host_name;
+use crate::system::{host_name, own_program};
 
 /// Interval at which a worker checks for queued renders even though the database notifies it of them.
 const POLL_NOTIFIED: Duration = Duration::from_secs(30);
@@ -26,8 +26,8 @@ pub(super) fn worker_options(
     has_notifications: bool,
 ) -> Result<WorkerOptions> {
     let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
-    let program = std::env::current_exe()
-        .context("the path of this executable is unknown, so it cannot be started for renders")?;
+    let program =
+        own_program().context("the path of this executable is unknown, so it cannot be started for renders")?;
     let scratch = match lookup.find(&row::WORKER_DIR)? {
         Some(found) => std::path::absolute(found.path()).context("the current folder is not accessible")?,
         None => data_dir.join("worker"),

@@ -4,6 +4,7 @@
 //! ([`check_can_serve`]). The other commands run on every system.
 
 use std::io;
+use std::path::PathBuf;
 
 #[cfg(unix)]
 mod unix;
@@ -35,6 +36,15 @@ pub(crate) struct Limit {
     pub(crate) current: Option<u64>,
     /// The process cannot raise `current` above this.
     pub(crate) maximum: Option<u64>,
+}
+
+/// Returns the path by which this process starts its own program as a child process. On Linux, it leads to the version that this
+/// process runs, even if the file was replaced or deleted since, for example by an upgrade of the package. Another version could
+/// not read the job descriptions of this one.
+/// Errors: the program is unknown, for example because `/proc` is not mounted.
+pub(crate) fn own_program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    Ok(if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { path })
 }
 
 /// Checks that servers and workers can run on this system.

@@ -53,6 +53,8 @@ pub(crate) fn end_with_parent() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(crate) fn name_process() {}
+
 pub(crate) fn be_first_without_memory() {}
 
 pub(crate) fn lower_priority(_niceness: i32) {}

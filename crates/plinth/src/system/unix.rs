@@ -80,6 +80,13 @@ pub(crate) fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
+/// Gives this process its usual name in process lists. The kernel names a process after the path by which it was started, which
+/// is that of [`own_program`](super::own_program) for jobs and checks.
+pub(crate) fn name_process() {
+    #[cfg(target_os = "linux")]
+    let _unnamed = rustix::thread::set_name(c"plinth");
+}
+
 /// Makes the kernel kill this process first if the system runs out of memory.
 pub(crate) fn be_first_without_memory() {
     // An error is ignored: without /proc, the kernel chooses the process to kill by itself.

@@ -18,7 +18,7 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Returns the command of the program, with an ffmpeg that has all encoders and with the cache turned off.
@@ -31,6 +31,22 @@ fn program_at(path: &Path) -> Command {
     let mut program = Command::new(path);
     program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg()).env("PLINTH_CACHE_MB", "0");
     program
+}
+
+/// Copies the program to a folder, where [`replace_program`] can replace it while it runs.
+fn copy_of_program(folder: &Path) -> PathBuf {
+    let copy = folder.join("plinth");
+    // Another process copies the program, because a file that any process has open for writing cannot be run.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_plinth")).arg(&copy).status().unwrap().success());
+    copy
+}
+
+/// Replaces a program by a script that only fails, in the way in which package managers install another version.
+fn replace_program(program: &Path) {
+    let other = program.with_extension("new");
+    std::fs::write(&other, "#!/bin/bash\nexit 1\n").unwrap();
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&other, program).unwrap();
 }
 
 /// Runs the program to its end.

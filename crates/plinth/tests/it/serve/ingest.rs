@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use plinth_testkit::{Answer, Client, HOSTS_INSIDE, Reply, Visit, Web, glb_with_triangle};
+use plinth_testkit::{Answer, Form, HOSTS_INSIDE, Reply, Visit, Web, glb_with_sphere, glb_with_triangle};
 use serde_json::json;
 
 use super::on_both;
-use super::server::{EMAIL, Installation, Served};
+use super::operation::check_of;
+use super::server::{EMAIL, Installation, Served, Server};
+use crate::{copy_of_program, replace_program};
 
 /// Serves a model at all paths that have no other response. A path below `/to/` redirects to its remainder.
 fn answer(visit: &Visit) -> Reply {
@@ -219,33 +221,46 @@ async fn a_truncated_download_is_rejected() {
     assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
 
+/// Kills the check of the file that a request sends, and returns the response.
+async fn with_killed_check(server: &Server, request: impl Future<Output = Answer> + Send + 'static) -> Answer {
+    let answer = tokio::spawn(request);
+    let check = check_of(server).await;
+    assert!(std::process::Command::new("kill").args(["-s", "KILL", &check]).status().unwrap().success());
+    answer.await.unwrap()
+}
+
 /// If the child process that checks a file crashes, the response is an internal error, because the file may be valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crashed_check_is_500() {
-    let door = Web::start(answer);
-    let installation = Installation::with_sqlite().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
-    let (program, other) = (installation.folder.path().join("plinth"), installation.folder.path().join("other"));
-    // Another process copies the program, because a file that any process has open for writing cannot be run.
-    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_plinth")).arg(&program).status();
-    assert!(copied.unwrap().success());
-    let mut copy = std::process::Command::new(&program);
-    let usual = installation.program();
-    copy.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    copy.current_dir(installation.folder.path());
-    let server = installation.serve_by(copy, &["--no-worker"]);
-    let client = Client::new(&server.base, &installation.account(EMAIL));
-    // Replaces the program of the child process by a script that kills itself.
-    std::fs::write(&other, "#!/bin/bash\nkill -9 $$\n").unwrap();
-    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    std::fs::rename(&other, &program).unwrap();
+    // The model is large, so that its check can be killed before it ends.
+    let glb = glb_with_sphere(600);
+    let large = Reply::model(glb.clone());
+    let door = Web::start(move |_visit| large.clone());
+    let served = allowing(Served::with_sqlite(), &[&door], |installation| installation);
+    let (client, server) = (&served.client, &served.server);
     let settings = json!({"quality": "share", "length": 1});
-    for settings in [None, Some(settings.clone())] {
-        assert_eq!(client.upload("chair", settings).await.rejection(), (500, "upload_failed"));
+    for has_settings in [false, true] {
+        let form = Form::default().file("file", "sphere.glb", &glb);
+        let form = if has_settings { form.text("renderSettings", &settings.to_string()) } else { form };
+        let sender = client.clone();
+        let answer = with_killed_check(server, async move { sender.form("/models", form).await }).await;
+        assert_eq!(answer.rejection(), (500, "upload_failed"));
     }
     for body in [json!({"url": door.url("/a.glb")}), json!({"url": door.url("/a.glb"), "renderSettings": settings})] {
-        assert_eq!(client.post("/models/ingest", body).await.rejection(), (500, "ingest_failed"));
+        let sender = client.clone();
+        let answer = with_killed_check(server, async move { sender.post("/models/ingest", body).await }).await;
+        assert_eq!(answer.rejection(), (500, "ingest_failed"));
     }
     assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
     assert_eq!(client.get("/renders").await.data(), &json!([]));
     assert_eq!(client.get("/account").await.data()["paid"], 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_program_was_replaced_checks_files_with_its_own_version() {
+    let installation = Installation::with_sqlite();
+    let program = copy_of_program(installation.folder.path());
+    let served = Served::on(installation.with_build(Some(program.clone())));
+    replace_program(&program);
+    assert_eq!(served.client.upload("chair", None).await.status, 201);
 }

@@ -205,7 +205,7 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
 }
 
 /// Returns the process that checks a file for a server.
-async fn check_of(server: &Server) -> String {
+pub(super) async fn check_of(server: &Server) -> String {
     let begin = Instant::now();
     loop {
         assert!(begin.elapsed() < Duration::from_secs(30), "no check was started");

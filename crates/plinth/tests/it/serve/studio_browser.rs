@@ -37,6 +37,13 @@ pub(super) async fn sign_in_elsewhere(served: &Served, page: &Chromium) {
     assert_eq!(page.run(&script).await, true);
 }
 
+/// Returns whether the page asks the user before it is left.
+pub(super) async fn asks_before_leaving(page: &Chromium) -> bool {
+    let asks = "const leave = new Event('beforeunload', {cancelable: true}); window.dispatchEvent(leave); \
+                return leave.defaultPrevented;";
+    page.run(asks).await == true
+}
+
 fn model(folder: &Path, name: &str) -> String {
     let path = folder.join(format!("{name}.glb"));
     std::fs::write(&path, glb_with_triangle(name)).unwrap();

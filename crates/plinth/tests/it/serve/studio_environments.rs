@@ -8,7 +8,7 @@ use super::assets::environment;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
-use super::studio_browser::sign_in_elsewhere;
+use super::studio_browser::{asks_before_leaving, no_errors, sign_in, sign_in_elsewhere};
 use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
@@ -209,4 +209,38 @@ async fn a_panorama_is_added_and_deleted_in_a_browser() {
     page.type_into("#panorama", &file("hall.hdr", &vec![0; 8 << 20])).await;
     page.click("form button.main").await;
     page.until("document.querySelector('.sending .problem')?.textContent.includes('no longer signed in')").await;
+}
+
+/// The upload that ends first does not load the page again, which would end the upload of the other form.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_does_not_end_that_of_the_other_form() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/environments", served.server.base)).await;
+    page.run("document.querySelector('details.card').open = true;").await;
+    let (hdr, webp) = (panorama((16, 8), 128), b"RIFF\0\0\0\0WEBPsome".as_slice());
+    for (input, name, content) in [
+        ("#panorama", "garden.hdr", hdr.as_slice()),
+        ("#sdr", "a.sdr.webp", webp),
+        ("#gainmap", "a.gainmap.webp", webp),
+        ("#metadata", "a.json", b"{}".as_slice()),
+    ] {
+        let path = served.installation.folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        page.type_into(input, path.to_str().unwrap()).await;
+    }
+    let hold = "window.held = {}; const send = XMLHttpRequest.prototype.send; \
+                XMLHttpRequest.prototype.send = function (body) { \
+                  window.held[body.has('panorama') ? 'panorama' : 'gainMap'] = () => send.call(this, body); }; \
+                for (const form of document.querySelectorAll('form[enctype]')) form.requestSubmit();";
+    page.run(hold).await;
+    page.until("window.held.panorama && window.held.gainMap").await;
+    page.run("window.held.panorama();").await;
+    page.until("document.querySelector('.sending').textContent.includes('“garden” is added')").await;
+    assert!(asks_before_leaving(&page).await);
+    page.run("window.held.gainMap();").await;
+    page.until("!window.held && document.querySelectorAll('.tile.environment').length === 2").await;
+    assert!(!asks_before_leaving(&page).await);
+    no_errors(&page).await;
 }

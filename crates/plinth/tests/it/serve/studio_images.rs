@@ -8,7 +8,7 @@ use serde_json::json;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
-use super::studio_browser::{drawing, no_errors, sign_in};
+use super::studio_browser::{asks_before_leaving, drawing, no_errors, sign_in};
 use super::studio_pages::fits;
 use super::webdriver::Chromium;
 
@@ -227,4 +227,27 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
         .await;
     fits(&page).await;
     no_errors(&page).await;
+}
+
+/// The browser asks before the composer is left during an upload, which this would end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_composer_is_not_left_unasked_during_an_upload() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let model = served.client.upload("chair", None).await.text("modelId");
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
+    page.until("document.querySelector('[data-key=bgImageId] .upload-beside')").await;
+    assert!(!asks_before_leaving(&page).await);
+    let hold = "const send = window.fetch; \
+                window.fetch = (address, options) => !(options?.body instanceof FormData) ? send(address, options) : \
+                  new Promise((done) => { window.release = () => done(send(address, options)); });";
+    page.run(hold).await;
+    page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
+    page.type_into("[data-key=bgImageId] input[type=file]", &file(&served, "sky.png", &png(90))).await;
+    page.until("window.release").await;
+    assert!(asks_before_leaving(&page).await);
+    page.run("window.release();").await;
+    page.until("document.querySelector('#bgImageId').selectedOptions[0].textContent === 'sky.png'").await;
+    assert!(!asks_before_leaving(&page).await);
 }

@@ -130,14 +130,20 @@ async fn a_failed_render_shows_the_message_what_to_do_and_the_refund(served: Ser
 }
 
 async fn a_waiting_render_is_cancelled_on_its_page(served: Served) {
-    let model = served.client.upload("chair", None).await.text("modelId");
+    let made = served.client.upload("chair", None).await;
+    let (model, free) = (made.text("modelId"), format!("/renders/{}", made.text("renderId")));
     let settings = json!({"quality": "standard", "length": 2});
     let backstage = Backstage::of(&served).await;
     let id = backstage.order(&model, &settings, None).await;
     served.installation.account(BOB);
     let (mut alice, mut bob) = (served.browser(EMAIL).await, served.browser(BOB).await);
     let path = format!("/renders/{id}");
-    assert!(alice.get(&path).await.shows("Cancel the render"));
+    // The free preview of the upload has no credits to refund.
+    for (path, is_refunded) in [(&path, true), (&free, false)] {
+        let page = alice.get(path).await;
+        assert!(page.shows("Cancel the render"), "{}", page.html);
+        assert_eq!(page.shows("credits are refunded"), is_refunded, "{}", page.html);
+    }
     assert_eq!(bob.send(&format!("{path}/cancel"), &[]).await.status, 404);
     // The second request of a double click leads to the same page.
     for _click in 0..2 {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::browser::Page;
 use super::on_both;
 use super::server::{EMAIL, Served};
-use super::studio_browser::{no_errors, sign_in, sign_in_elsewhere};
+use super::studio_browser::{asks_before_leaving, no_errors, sign_in, sign_in_elsewhere};
 use super::studio_composer::composer;
 use super::webdriver::Chromium;
 
@@ -226,9 +226,7 @@ async fn the_page_of_a_running_upload_is_not_left_unasked() {
     let served = Served::with_sqlite();
     let Some(page) = Chromium::start(true).await else { return };
     sign_in(&served, &page).await;
-    let asks = "const leave = new Event('beforeunload', {cancelable: true}); window.dispatchEvent(leave); \
-                return leave.defaultPrevented;";
-    assert_eq!(page.run(asks).await, false);
+    assert!(!asks_before_leaving(&page).await);
     let hold = "Object.defineProperty(crypto, 'subtle', {value: undefined}); const send = XMLHttpRequest.prototype.send; \
                 XMLHttpRequest.prototype.send = function (body) { window.release = () => { \
                   XMLHttpRequest.prototype.send = send; send.call(this, body); }; };";
@@ -238,10 +236,10 @@ async fn the_page_of_a_running_upload_is_not_left_unasked() {
     page.type_into("input[type=file]", path.to_str().unwrap()).await;
     page.click(".upload button.main").await;
     page.until("window.release").await;
-    assert_eq!(page.run(asks).await, true);
+    assert!(asks_before_leaving(&page).await);
     page.run("window.release();").await;
     page.until("document.querySelectorAll('.tile').length === 1").await;
-    assert_eq!(page.run(asks).await, false);
+    assert!(!asks_before_leaving(&page).await);
     no_errors(&page).await;
 }
 

@@ -10,7 +10,7 @@ use plinth_spec::{FailureCode, limits};
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, endless, tiny};
-use crate::{niceness, processes_in, program};
+use crate::{copy_of_program, niceness, processes_in, program, program_at, replace_program};
 
 /// A worker process, killed when dropped.
 struct Process(Child);
@@ -101,6 +101,24 @@ async fn a_process_that_waits_for_the_next_render_ends_with_its_worker() {
         worker.signal(signal);
         until_no_job_lives(&deployment).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_program_was_replaced_runs_jobs_with_its_own_version() {
+    let deployment = Deployment::in_real_time().await;
+    let programs = tempfile::tempdir().unwrap();
+    let program = copy_of_program(programs.path());
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let worker = Process::start_by(program_at(&program), &deployment);
+    replace_program(&program);
+    assert_eq!(deployment.wait_until_ended(&id).await.status, RenderStatus::Done);
+    // The process of the render waits for the next one.
+    let processes = processes_in(deployment.folder.path());
+    let (job, line) = processes.iter().find(|(_id, line)| line.contains("render-child")).unwrap();
+    let name = std::fs::read_to_string(format!("/proc/{job}/comm")).unwrap();
+    assert!(line.starts_with("plinth render-child ") && name == "plinth\n", "{name}{line}");
+    drop(worker);
+    until_no_job_lives(&deployment).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
