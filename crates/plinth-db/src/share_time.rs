@@ -1,6 +1,7 @@
-//! The time by which worker time is weighed in the fair shares. It is the time of the database's clock until the clock is set back.
-//! From then on it is ahead of the clock, so that it does not go back by more than the time between two calls of [`keep`]. Otherwise, until the clock has caught up, worker time that was
-//! used before the step would weigh more than later use, and its accounts would wait for all others.
+//! The time by which worker time is weighed in the fair shares. It is the time of the database's clock until the clock is
+//! set back. From then on it is ahead of the clock, so that it does not go back by more than the time between two calls of
+//! [`keep`]. Otherwise, until the clock has caught up, worker time that was used before the step would weigh more than later
+//! use, and its accounts would wait for all others.
 
 use crate::{Conn, DbError, Result, Tx, instance};
 
@@ -12,9 +13,9 @@ pub(crate) const AHEAD: &str = "share_time_ahead";
 /// Minimum step of the clock in milliseconds. Smaller differences occur because concurrent transactions read the clock in any order.
 const MIN_STEP_MS: i64 = 60_000;
 
-/// Stores the current time, so that a later call notices that the clock was set back. From such a call on, worker time is weighed as if
-/// the clock stood at the latest stored time. Servers must call this function every few seconds: a clock that is wrong only between two calls is
-/// not noticed.
+/// Stores the current time, so that a later call notices that the clock was set back. From such a call on, worker time is
+/// weighed as if the clock stood at the latest stored time. Servers must call this function every few seconds: a clock that
+/// is wrong only between two calls is not noticed.
 pub async fn keep(tx: &mut Tx, now: i64) -> Result<()> {
     let ahead = find(tx, AHEAD).await?.unwrap_or(0);
     let latest = find(tx, LATEST).await?.unwrap_or(i64::MIN);

@@ -105,31 +105,14 @@ fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item =
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use plinth_model::{Material, Mesh, Model, Node, Primitive};
-    use plinth_scene::build_scene;
-    use plinth_spec::RenderSettings;
-
     use super::*;
     use crate::gpu::{Gpu, GpuOptions};
     use crate::renderer::Picture;
+    use crate::triangle_scene::triangle_scene;
 
     #[test]
     fn a_software_driver_draws_20_views_on_two_devices() {
-        let triangle = Primitive {
-            positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
-            normals: vec![[0.0, 0.0, 1.0]; 3],
-            indices: vec![0, 1, 2],
-            ..Primitive::default()
-        };
-        let model = Model {
-            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
-            meshes: vec![Mesh { primitives: vec![triangle], ..Mesh::default() }],
-            materials: vec![Material::default()],
-            ..Model::default()
-        };
-        let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        let scene = triangle_scene();
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
         let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
         let renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();

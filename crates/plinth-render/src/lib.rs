@@ -43,6 +43,8 @@ mod second_device;
 mod shader;
 mod system;
 mod targets;
+#[cfg(test)]
+mod triangle_scene;
 mod upload;
 mod used_materials;
 mod view;

@@ -5,9 +5,9 @@ use plinth_spec::FailureCode;
 
 /// Label of failed packagings, which have no failure code.
 pub(crate) const PACKAGING: &str = "packaging";
-/// Label of renders.
+/// Value of the label `kind` for renders.
 pub(crate) const RENDER: &str = "render";
-/// Label of packagings.
+/// Value of the label `kind` for packagings.
 pub(crate) const PACKAGE: &str = "package";
 
 /// Creates all counters with the value 0. If the first event created its counter, Prometheus would not see an increase from

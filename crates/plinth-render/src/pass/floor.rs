@@ -355,29 +355,12 @@ fn write_ambient(gpu: &Gpu, texture: &wgpu::Texture, ambient: &[f32]) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use plinth_model::{Material, Mesh, Model, Node, Primitive};
-    use plinth_scene::build_scene;
-    use plinth_spec::RenderSettings;
-
     use super::*;
+    use crate::triangle_scene::triangle_scene;
 
     /// Returns the minimum and the maximum corner, along x and z, of the floor below a model with the bounds −1..1.
     fn floor_of(to_sun: Option<Vec3>) -> (Vec2, Vec2) {
-        let triangle = Primitive {
-            positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
-            normals: vec![[0.0, 0.0, 1.0]; 3],
-            indices: vec![0, 1, 2],
-            ..Primitive::default()
-        };
-        let model = Model {
-            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
-            meshes: vec![Mesh { primitives: vec![triangle], ..Mesh::default() }],
-            materials: vec![Material::default()],
-            ..Model::default()
-        };
-        let mut scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+        let mut scene = triangle_scene();
         (scene.bounds, scene.floor_height, scene.key_light) = ((Vec3::NEG_ONE, Vec3::ONE), -1.0, None);
         let sun = to_sun.map(|d| Sun { to_light: d.normalize(), irradiance: Vec3::ONE, angular_radius: 0.005 });
         let area = FloorArea::of(&scene, sun.as_ref());
