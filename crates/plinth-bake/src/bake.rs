@@ -7,12 +7,13 @@ use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
 use crate::coarse::CoarseSamples;
-use crate::gather::{GatherResult, Scene};
+use crate::gather::{GatherResult, Occluder, Scene};
 use crate::geometry::MeshGeometry;
 use crate::grids::grids;
 use crate::light::{LightValue, LitPoint};
 use crate::lit_surface::{LitSurface, lit_surfaces};
 use crate::neighbours::Neighbours;
+use crate::point_lists::PointLists;
 use crate::radiosity::Radiosity;
 use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
 use crate::samples::{NO_SAMPLE, SamplePoints, VertexSamples};
@@ -55,8 +56,8 @@ pub fn bake_light<T: Send>(
     let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
     let sub_triangles = initial_sub_triangles(&coarse, options.max_refined);
     let seen = visible_to_cameras(&scene, &coarse, &sub_triangles, camera_positions);
-    let gathered = gather(&scene, &coarse, &seen, rays_per_vertex, options);
-    let radiosity = Radiosity::solve(&scene, &coarse, &gathered, options.bounces);
+    let (gathered, occluders) = gather(&scene, &coarse, &seen, rays_per_vertex, options);
+    let radiosity = Radiosity::solve(&scene, &coarse, &gathered, &occluders, options.bounces);
     let mut light: Vec<LightValue> = gathered
         .par_iter()
         .zip(radiosity.indirect.par_iter().zip(radiosity.occluder_luminance()))
@@ -148,14 +149,15 @@ fn visible_to_cameras(
 /// `BakeOptions::ray_budget`.
 const PROBES_SAVED_BY_VERTICES: f32 = 0.85;
 
-/// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays.
+/// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays. Returns the results
+/// of all points, and their occluders.
 fn gather(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
     seen: &[bool],
     rays_per_vertex: usize,
     options: &BakeOptions,
-) -> Vec<GatherResult> {
+) -> (Vec<GatherResult>, PointLists<Occluder>) {
     let vertex_directions = RayDirections::jittered(rays_per_vertex);
     let seen_directions = RayDirections::jittered(options.seen_samples);
     let unseen_directions = RayDirections::jittered(options.unseen_samples);
@@ -164,7 +166,8 @@ fn gather(
         (false, true) => &seen_directions,
         (false, false) => &unseen_directions,
     };
-    coarse.samples.list.par_iter().enumerate().map(|(i, sample)| scene.gather(sample, directions(i))).collect()
+    let points = &coarse.samples.list;
+    PointLists::compute(points.len(), |i, occluders| scene.gather(&points[i], directions(i), occluders))
 }
 
 /// Computes the light that arrives at the vertices of a shadow catcher without being reflected.

@@ -36,7 +36,8 @@ pub(crate) struct Occluder {
     pub(crate) share: f32,
 }
 
-/// The light and the occluders that the rays of a sample point encountered.
+/// The light that the rays of a sample point encountered.
+#[derive(Default)]
 pub(crate) struct GatherResult {
     /// Irradiance from the environment, shadowed by geometry.
     pub(crate) direct: Vec3,
@@ -49,7 +50,6 @@ pub(crate) struct GatherResult {
     /// value × `basis(direction)`, this inverse gives the coefficients of a function of direction that approximates the
     /// values. The coefficients have the same form as `visibility`.
     pub(crate) harmonics_solver: Mat4,
-    pub(crate) occluders: Vec<Occluder>,
     blocked_share: f32,
     /// Irradiance from each of `Scene::lights`, shadowed by geometry.
     pub(crate) light_irradiance: SmallVec<[Vec3; 2]>,
@@ -100,21 +100,17 @@ impl<'a> Scene<'a> {
         Self { occluders, meshes, sky, distribution, lights }
     }
 
-    /// Casts all rays of a sample point, and returns their combined result.
-    pub(crate) fn gather(&self, sample: &SamplePoint, directions: &RayDirections) -> GatherResult {
+    /// Casts all rays of a sample point, and returns their combined result. Adds the occluders of the rays to `occluders`.
+    pub(crate) fn gather(
+        &self,
+        sample: &SamplePoint,
+        directions: &RayDirections,
+        occluders: &mut Vec<Occluder>,
+    ) -> GatherResult {
         let origin = ray_origin(sample);
-        let mut out = GatherResult {
-            direct: Vec3::ZERO,
-            unoccluded: Vec3::ZERO,
-            visibility: Vec4::ZERO,
-            harmonics_solver: Mat4::ZERO,
-            occluders: Vec::with_capacity(directions.len()),
-            blocked_share: 0.0,
-            light_irradiance: self.light_irradiance(sample, origin),
-            back_hit_share: 0.0,
-            mean_inverse_distance: 0.0,
-            max_ray_irradiance: 0.0,
-        };
+        let first_occluder = occluders.len();
+        let light_irradiance = self.light_irradiance(sample, origin);
+        let mut out = GatherResult { light_irradiance, ..GatherResult::default() };
         let mut visibility_fit = LeastSquares::default();
         let mut weights = 0.0;
         for RaySample { direction, point, weight } in
@@ -130,7 +126,7 @@ impl<'a> Scene<'a> {
                 out.back_hit_share += weight;
             }
             out.mean_inverse_distance += weight * cast.mean_inverse_distance;
-            out.occluders.extend(cast.occluder.map(|o| Occluder { share: o.share * weight, ..o }));
+            occluders.extend(cast.occluder.map(|o| Occluder { share: o.share * weight, ..o }));
             visibility_fit.add(direction, cast.transmitted, weight);
             weights += weight;
         }
@@ -142,10 +138,9 @@ impl<'a> Scene<'a> {
         out.blocked_share *= scale;
         out.back_hit_share *= scale;
         out.mean_inverse_distance *= scale;
-        for occluder in &mut out.occluders {
+        for occluder in &mut occluders[first_occluder..] {
             occluder.share *= scale;
         }
-        out.occluders.shrink_to_fit();
         out.harmonics_solver = visibility_fit.solver(scale);
         out.visibility = out.harmonics_solver * (visibility_fit.right_hand_side * scale);
         out

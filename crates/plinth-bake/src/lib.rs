@@ -23,6 +23,7 @@ mod lit_surface;
 mod neighbours;
 mod occluders;
 mod octahedron;
+mod point_lists;
 mod radiosity;
 mod refine;
 mod samples;

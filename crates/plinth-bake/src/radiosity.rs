@@ -7,9 +7,11 @@ use std::ops::{Add, Mul};
 
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Occluder, Scene, basis};
+use crate::point_lists::PointLists;
 use crate::samples::TriangleSide;
 use crate::types::{BakeMesh, BakeTexture, diffuse_reflectance};
 
@@ -103,8 +105,10 @@ pub(crate) struct Radiosity<'a> {
     /// Irradiance of each sample point from each of `Scene::lights`. The values of one point follow each other.
     light_irradiance: Vec<Vec3>,
     gathered: &'a [GatherResult],
-    /// The ray hits of each sample point.
-    hits: Vec<Vec<ReflectingHit>>,
+    /// The occluders of each sample point.
+    occluders: &'a PointLists<Occluder>,
+    /// The light from each of `occluders`.
+    hits: PointLists<ReflectingHit>,
     /// Irradiance of each sample point directly from the environment and the lights.
     direct: Vec<Vec3>,
     /// Irradiance of each sample point from light that was reflected at least once.
@@ -112,11 +116,13 @@ pub(crate) struct Radiosity<'a> {
 }
 
 impl<'a> Radiosity<'a> {
-    /// Solves the equations for the gathered sample points. Light is reflected `bounces` times.
+    /// Solves the equations for the gathered sample points, which have the occluders `occluders`. Light is reflected `bounces`
+    /// times.
     pub(crate) fn solve(
         scene: &'a Scene<'a>,
         coarse: &'a CoarseSamples<'a>,
         gathered: &'a [GatherResult],
+        occluders: &'a PointLists<Occluder>,
         bounces: usize,
     ) -> Self {
         let direct = gathered.iter().map(|g| g.direct + g.light_irradiance.iter().sum::<Vec3>()).collect();
@@ -127,17 +133,15 @@ impl<'a> Radiosity<'a> {
             points: gathered.par_iter().map(ReflectingPoint::new).collect(),
             light_irradiance: gathered.iter().flat_map(|g| g.light_irradiance.iter().copied()).collect(),
             gathered,
-            hits: Vec::new(),
+            occluders,
+            hits: PointLists::EMPTY,
             direct,
             indirect: vec![Vec3::ZERO; gathered.len()],
         };
-        out.hits = gathered
-            .par_iter()
-            .map(|g| g.occluders.iter().map(|occluder| ReflectingHit::new(&out, occluder)).collect())
-            .collect();
+        out.hits = occluders.map(|occluder| ReflectingHit::new(&out, occluder));
         for _ in 0..bounces {
-            out.indirect =
-                out.hits.par_iter().map(|hits| hits.iter().map(|hit| out.radiance(hit)).sum::<Vec3>() * PI).collect();
+            let irradiance = |i: usize| out.hits.of(i).iter().map(|hit| out.radiance(hit)).sum::<Vec3>() * PI;
+            out.indirect = (0..gathered.len()).into_par_iter().map(irradiance).collect();
         }
         out
     }
@@ -163,20 +167,20 @@ impl<'a> Radiosity<'a> {
 
     /// Returns for each point of `CoarseSamples` the luminance of its occluders as a function of direction.
     pub(crate) fn occluder_luminance(&self) -> Vec<Vec4> {
-        let fit = |(g, hits): (&GatherResult, &Vec<ReflectingHit>)| {
+        let fit = |(i, gathered): (usize, &GatherResult)| {
             let luminance = |hit: &ReflectingHit| self.radiance(hit).dot(LUMINANCE);
-            let sum: Vec4 =
-                g.occluders.iter().zip(hits).map(|(occluder, hit)| basis(occluder.direction) * luminance(hit)).sum();
-            g.harmonics_solver * sum
+            let hits = self.occluders.of(i).iter().zip(self.hits.of(i));
+            let sum: Vec4 = hits.map(|(occluder, hit)| basis(occluder.direction) * luminance(hit)).sum();
+            gathered.harmonics_solver * sum
         };
-        self.gathered.par_iter().zip(&self.hits).map(fit).collect()
+        self.gathered.par_iter().enumerate().map(fit).collect()
     }
 
-    /// Returns the light that the occluders in `gathered` reflect onto the sample point: the indirect irradiance, the
+    /// Returns the light that the occluders of a gathered sample point reflect onto it: the indirect irradiance, the
     /// luminance of the occluders as a function of direction, and the largest irradiance along a single ray.
-    pub(crate) fn reflected_onto(&self, gathered: &GatherResult) -> (Vec3, Vec4, f32) {
+    pub(crate) fn reflected_onto(&self, gathered: &GatherResult, occluders: &[Occluder]) -> (Vec3, Vec4, f32) {
         let (mut indirect, mut occluder_luminance, mut max_ray_irradiance) = (Vec3::ZERO, Vec4::ZERO, 0.0_f32);
-        for occluder in &gathered.occluders {
+        for occluder in occluders {
             let radiance = self.radiance(&ReflectingHit::new(self, occluder));
             indirect += radiance;
             max_ray_irradiance = max_ray_irradiance.max(radiance.max_element());
@@ -238,17 +242,21 @@ impl ReflectingHit {
         let SpecularHit { normal, position, f0, roughness, is_tinted_dielectric } = *surface;
         let mirror_direction = occluder.direction.reflect(normal);
         let reflectance = reflectance(f0, roughness, -normal.dot(occluder.direction)) * occluder.share;
+        // The highlights are the same for all sample points around the hit.
+        let highlights: SmallVec<[f32; 2]> = light
+            .scene
+            .lights
+            .iter()
+            .map(|source| highlight(normal, source.irradiance_at(position).0, -occluder.direction, roughness))
+            .collect();
         let (mut visibility, mut blocked_share) = (0.0, 0.0);
         for (sample, weight) in self.nearby {
             let point = &light.points[sample as usize];
             visibility += point.visibility.dot(basis(mirror_direction)).clamp(0.0, 1.0) * weight;
             blocked_share += point.blocked_share * weight;
-            let light_irradiance = &light.light_irradiance[sample as usize * light.scene.lights.len()..];
-            for (source, irradiance) in light.scene.lights.iter().zip(light_irradiance) {
-                let (to_light, _) = source.irradiance_at(position);
-                self.fixed += *irradiance
-                    * f0
-                    * (highlight(normal, to_light, -occluder.direction, roughness) * weight * occluder.share);
+            let light_irradiance = &light.light_irradiance[sample as usize * highlights.len()..];
+            for (highlight, irradiance) in highlights.iter().zip(light_irradiance) {
+                self.fixed += *irradiance * f0 * (highlight * weight * occluder.share);
             }
         }
         self.fixed += light.scene.sky.reflected(mirror_direction, roughness) * reflectance * visibility;

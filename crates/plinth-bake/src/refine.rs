@@ -135,8 +135,9 @@ impl Refiner<'_> {
     /// Casts the probe rays of a sample point. The directions of probe rays are the same at all sample points with the
     /// same normal. Returns the light, the full result of the rays, and the largest irradiance along a single ray.
     fn probe(&self, sample: &SamplePoint) -> (LightValue, GatherResult, f32) {
-        let gathered = self.scene.gather(sample, self.directions);
-        let (indirect, occluder_luminance, max_ray_irradiance) = self.radiosity.reflected_onto(&gathered);
+        let mut occluders = Vec::with_capacity(self.directions.len());
+        let gathered = self.scene.gather(sample, self.directions, &mut occluders);
+        let (indirect, occluder_luminance, max_ray_irradiance) = self.radiosity.reflected_onto(&gathered, &occluders);
         let max_ray_irradiance = max_ray_irradiance.max(gathered.max_ray_irradiance);
         (LightValue::new(&gathered, indirect, occluder_luminance), gathered, max_ray_irradiance)
     }

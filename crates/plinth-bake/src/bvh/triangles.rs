@@ -3,6 +3,7 @@
 use glam::{Vec3, Vec4};
 
 use super::build::BuildItem;
+use super::take_lowest_bit;
 
 /// Maximum number of triangles per leaf.
 pub(super) const BLOCK: usize = 4;
@@ -96,10 +97,13 @@ impl TriangleBlock {
         // For degenerate triangles these values are infinite or NaN, so every comparison below is false.
         let inside = u.cmpge(Vec4::ZERO) & v.cmpge(Vec4::ZERO) & (u + v).cmple(Vec4::ONE);
         let mut mask = (inside & t.cmpgt(ray.t_min) & t.cmplt(Vec4::splat(t_max))).bitmask();
+        if mask == 0 {
+            return None;
+        }
+        // Arrays, because the compiler turns `Vec4` with a variable index into a jump, which processors mispredict.
+        let (t, u, v) = (t.to_array(), u.to_array(), v.to_array());
         let mut best: Option<usize> = None;
-        while mask != 0 {
-            let lane = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
+        while let Some(lane) = take_lowest_bit(&mut mask) {
             if best.is_none_or(|b| t[lane] < t[b]) {
                 best = Some(lane);
             }
