@@ -1,7 +1,10 @@
 """Checks a dataset for readers that need a graphics card or must be compiled, and therefore cannot be run here: every field that the
 source code of a reader reads, and anything that would mislead the reader. Each function names the source code that was read.
 """
+import fnmatch
 import numbers
+import re
+import shlex
 from pathlib import PurePosixPath
 
 
@@ -47,7 +50,13 @@ def opensplat(s, t, names, check):
 
 
 def brush(s, t, names, check):
-    """ArthurBrussee/brush, crates/brush-dataset/src/formats at 06bff06 and 327a759. Brush reads transforms.json only without sparse/."""
+    """ArthurBrussee/brush, crates/brush-dataset/src/formats at 06bff06 and 327a759, after the command in README.txt has deleted files.
+    Brush reads transforms.json only without sparse/."""
+    command = re.search(r"^Brush +zip -d SET\.zip (.+), then brush SET\.zip$", s.read("README.txt").decode(), re.MULTILINE)
+    check(command, "README.txt has no command that deletes what would mislead Brush")
+    patterns = shlex.split(command[1])
+    names = {name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)}
+    check(not [name for name in names if name.startswith(("sparse/", "transforms_"))], "sparse/ or split files would be read")
     check(t["camera_model"] in ("OPENCV", "PERSPECTIVE"), "camera_model is not known")
     check([name for name in names if name.endswith("transforms.json")] == ["transforms.json"], "more than one transforms.json")
     check([name for name in names if name.endswith(".ply")] == [t["ply_file_path"]], "Brush starts from the last .ply")
@@ -57,6 +66,8 @@ def brush(s, t, names, check):
         stems = {path.name.lower(), path.stem.lower(), f"{path.stem}.mask".lower()}
         masks = [n for n in names if "masks" in PurePosixPath(n.lower()).parts and PurePosixPath(n.lower()).stem in stems]
         check(not masks, f"{masks} would make Brush ignore uncovered pixels")
+        normals = [n for n in names if "normals" in PurePosixPath(n.lower()).parts and PurePosixPath(n.lower()).stem in stems]
+        check(not normals, f"{normals} would be taken for normals in camera space")
 
 
 def gaussian_splatting(s, t, names, check):

@@ -51,7 +51,8 @@ pub struct Lost {
     pub render: Render,
     /// Token of the expired lease.
     pub token: String,
-    /// Number of earlier leases of this render that expired.
+    /// Number of earlier leases that expired: those of the packaging if the render is being packaged, otherwise those of
+    /// the render.
     pub losses: i64,
 }
 
@@ -64,7 +65,8 @@ fn claim_statement(pick: &str, order: &str, set: &str) -> BuiltSql {
         format!(
             "WITH picked AS MATERIALIZED (SELECT id FROM renders WHERE {pick} AND deleted_at IS NULL \
              ORDER BY {order} LIMIT 1{lock}) \
-             UPDATE renders SET {set}, lease_token = $1, lease_until = $2, worker = $3, worker_pool = $4, {} \
+             UPDATE renders SET {set}, lease_token = $1, lease_until = $2, lease_ms = $2 - $5, worker = $3, \
+             worker_pool = $4, {} \
              WHERE id IN (SELECT id FROM picked) AND lease_token IS NULL RETURNING {}",
             touched!("$5"),
             columns!()
@@ -306,8 +308,8 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
     Ok(true)
 }
 
-/// Requeues a render whose lease has expired, and discards the poster of the interrupted attempt. Returns false if the
-/// render has another lease or is not in state `from`.
+/// Requeues a render whose lease has expired, counts the loss, and discards the poster of the interrupted attempt. Returns
+/// false if the render has another lease or is not in state `from`.
 pub async fn requeue_lost(
     tx: &mut Tx,
     id: &RenderId,
@@ -329,6 +331,25 @@ pub async fn requeue_lost(
     Ok(true)
 }
 
+/// Requeues the packaging of a render whose lease has expired, and counts the loss. Returns false if the render has
+/// another lease or is not being packaged.
+pub async fn requeue_lost_packaging(tx: &mut Tx, id: &RenderId, token: &str, now: i64) -> Result<bool> {
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        BuiltSql::same(format!(
+            "UPDATE renders SET hls_status = {}, hls_losses = hls_losses + 1, \
+             lease_until = NULL, worker = NULL, lease_token = NULL, {} \
+             WHERE id = $1 AND lease_token = $2 AND {} RETURNING payer_id, work_class",
+            after_packaging(HlsEvent::Lose),
+            touched!("$3"),
+            may_package(HlsEvent::Lose)
+        ))
+    });
+    let Some(row) = tx.fetch_optional(&SQL, params![id, token, now]).await? else { return Ok(false) };
+    let (payer, class) = payer_and_class(&row)?;
+    queue::enter(tx, Kind::Package, [class], &payer).await?;
+    Ok(true)
+}
+
 fn payer_and_class(row: &Row) -> Result<(AccountId, Option<WorkClass>)> {
     Ok((row.parsed("payer_id", AccountId::parse)?, row.maybe_parsed("work_class", WorkClass::from_name)?))
 }
@@ -337,11 +358,11 @@ fn payer_and_class(row: &Row) -> Result<(AccountId, Option<WorkClass>)> {
 /// renders can be requeued.
 pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost>> {
     let sql = concat!(
-        "SELECT lease_token, losses, ",
+        "SELECT lease_token, CASE WHEN hls_status = $3 THEN hls_losses ELSE losses END AS losses, ",
         columns!(),
         " FROM renders WHERE lease_token IS NOT NULL AND lease_until < $1 ORDER BY lease_until LIMIT $2"
     );
-    let rows = conn.fetch_all(sql, params![now, i64::from(limit)]).await?;
+    let rows = conn.fetch_all(sql, params![now, i64::from(limit), HlsStatus::Processing.as_str()]).await?;
     Ok(rows.iter().filter_map(readable).collect())
 }
 

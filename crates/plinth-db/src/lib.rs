@@ -27,6 +27,7 @@ mod tx;
 
 pub mod accounts;
 pub mod admin_log;
+pub mod clock_step;
 pub mod envs;
 pub mod holds;
 pub mod instance;

@@ -59,6 +59,8 @@ const FILES: &[(i64, &str, &str)] = &[
     (441, "open_previews", include_str!("../migrations/0441_open_previews.sql")),
     (450, "stored_models", include_str!("../migrations/0450_stored_models.sql")),
     (460, "staged_links", include_str!("../migrations/0460_staged_links.sql")),
+    (470, "packaging_losses", include_str!("../migrations/0470_packaging_losses.sql")),
+    (480, "lease_times", include_str!("../migrations/0480_lease_times.sql")),
 ];
 
 /// PostgreSQL's text of those migrations that declare triggers, because the syntax differs from SQLite's.

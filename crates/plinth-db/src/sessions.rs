@@ -136,11 +136,12 @@ pub async fn insert_link(
     insert!(tx, "sign_in_links", sha256: sha256, account_id: account, sets_password: sets_password, expires_at: expires_at)
 }
 
-/// Returns whether a link can be used.
-pub async fn is_link_valid(conn: &mut Conn, sha256: &str, purpose: LinkPurpose, now: i64) -> Result<bool> {
+/// Returns the account of a link; `None` if the link cannot be used for this purpose.
+pub async fn find_link(conn: &mut Conn, sha256: &str, purpose: LinkPurpose, now: i64) -> Result<Option<AccountId>> {
     let sql = "SELECT account_id FROM sign_in_links \
                WHERE sha256 = $1 AND used_at IS NULL AND expires_at > $2 AND sets_password = $3";
-    Ok(conn.fetch_optional(sql, params![sha256, now, purpose.sets_password()]).await?.is_some())
+    let row = conn.fetch_optional(sql, params![sha256, now, purpose.sets_password()]).await?;
+    row.map(|row| row.parsed("account_id", AccountId::parse)).transpose()
 }
 
 /// Marks a link as used and returns its account. Returns `None` if the link is unknown, used or expired, or has another

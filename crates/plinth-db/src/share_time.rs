@@ -16,14 +16,19 @@ const MIN_STEP_MS: i64 = 60_000;
 /// Stores the current time, so that a later call notices that the clock was set back. From such a call on, worker time is
 /// weighed as if the clock stood at the latest stored time. Servers must call this function every few seconds: a clock that
 /// is wrong only between two calls is not noticed.
-pub async fn keep(tx: &mut Tx, now: i64) -> Result<()> {
+///
+/// Returns the number of milliseconds by which the clock was set back since the last call, less the time between the two calls; `None`
+/// if no step was noticed.
+pub async fn keep(tx: &mut Tx, now: i64) -> Result<Option<i64>> {
     let ahead = find(tx, AHEAD).await?.unwrap_or(0);
     let latest = find(tx, LATEST).await?.unwrap_or(i64::MIN);
     let time = now + ahead;
     if latest > time + MIN_STEP_MS {
-        instance::set(tx, AHEAD, &(latest - now).to_string()).await
+        instance::set(tx, AHEAD, &(latest - now).to_string()).await?;
+        Ok(Some(latest - time))
     } else {
-        instance::set(tx, LATEST, &time.max(latest).to_string()).await
+        instance::set(tx, LATEST, &time.max(latest).to_string()).await?;
+        Ok(None)
     }
 }
 
@@ -50,15 +55,17 @@ mod tests {
             for now in [NOW, NOW - 60_000, NOW - 60_001, NOW + 5, NOW - 1_000_000, NOW - 999_000] {
                 let keeping = db.write(move |tx| {
                     Box::pin(async move {
-                        keep(tx, now).await?;
-                        find(tx, AHEAD).await
+                        let step = keep(tx, now).await?;
+                        Ok::<_, DbError>((find(tx, AHEAD).await?, step))
                     })
                 });
                 seen.push(keeping.await.unwrap());
             }
             // After the first step, the time is NOW + 60 006 when the clock is at NOW + 5.
             let (first, second) = (Some(60_001), Some(1_060_006));
-            assert_eq!(seen, [None, None, first, first, second, second]);
+            let (ahead, steps): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+            assert_eq!(ahead, [None, None, first, first, second, second]);
+            assert_eq!(steps, [None, None, first, None, Some(1_000_005), None]);
         }
     }
 }

@@ -81,8 +81,10 @@ pub struct Bearer {
     pub email: String,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Whether the account, or the account that owns the workspace, is suspended.
+    /// Whether the account is suspended.
     pub is_suspended: bool,
+    /// Whether the account that owns the workspace is suspended.
+    pub is_owner_suspended: bool,
     /// Name of the key's workspace.
     pub workspace_name: String,
     /// Whether the key's workspace is the personal workspace of an account.
@@ -124,7 +126,7 @@ macro_rules! select_bearer {
             "SELECT ",
             now_ms!($database),
             " AS read_at, t.*, a.email, a.is_admin, \
-             (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
+             (a.suspended_at IS NOT NULL) AS is_suspended, (o.suspended_at IS NOT NULL) AS is_owner_suspended, \
              w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, ",
             role!(),
             " FROM (SELECT ",
@@ -157,6 +159,7 @@ fn bearer(row: &Row) -> Result<Bearer> {
         email: row.text("email")?,
         is_admin: row.flag("is_admin")?,
         is_suspended: row.flag("is_suspended")?,
+        is_owner_suspended: row.flag("is_owner_suspended")?,
         workspace_name: row.text("where_name")?,
         workspace_is_personal: row.flag("is_personal")?,
         payer_id: row.parsed("owner_id", AccountId::parse)?,

@@ -6,13 +6,17 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::NamedTempFile;
 
 use crate::MediaError;
 use crate::system::ordinary_permissions;
 
 const PREFIX: &str = ".plinth-";
+/// End of the names of files that are not complete.
 const SUFFIX: &str = ".partial";
+/// End of the names of files that are being replaced. [`remove_abandoned`] leaves them alone, because such a file can be
+/// the only copy.
+const PREVIOUS: &str = ".previous";
 
 /// A file with a temporary name in the same folder as its target. When the value is dropped, the file is deleted.
 ///
@@ -20,7 +24,7 @@ const SUFFIX: &str = ".partial";
 pub(crate) struct Partial {
     file: NamedTempFile,
     target: PathBuf,
-    _listed: Listed,
+    listed: Listed,
 }
 
 impl Partial {
@@ -42,7 +46,7 @@ impl Partial {
             // If another process deleted the file before it was locked, the loop creates another file.
             if file.path().exists() {
                 let listed = Listed::new(file.path());
-                return Ok(Self { file, target: target.to_owned(), _listed: listed });
+                return Ok(Self { file, target: target.to_owned(), listed });
             }
         }
     }
@@ -59,16 +63,23 @@ impl Partial {
 
     /// Renames the file to its target, which replaces an existing file. Returns the target path and the size in bytes.
     pub(crate) fn keep(self) -> Result<(PathBuf, u64), MediaError> {
-        let fault = |source| MediaError::File { file: self.target.clone(), source };
-        let size = self.file.as_file().metadata().map_err(fault)?.len();
-        self.file.persist(&self.target).map_err(|e| fault(e.error))?;
-        Ok((self.target, size))
+        let Self { file, target, listed: _listed } = self;
+        rename(file, target)
     }
+}
+
+/// Renames a file to its target, which replaces an existing file. Returns the target and the size of the file in bytes.
+fn rename(file: NamedTempFile, target: PathBuf) -> Result<(PathBuf, u64), MediaError> {
+    let fault = |source| MediaError::File { file: target.clone(), source };
+    let size = file.as_file().metadata().map_err(fault)?.len();
+    file.persist(&target).map_err(|e| fault(e.error))?;
+    Ok((target, size))
 }
 
 /// Writes several files. They get their final names after all of them are complete. Existing files are replaced.
 /// Errors: if a folder does not exist or is not writable, the disk is full, or an existing file cannot be replaced. In this
-/// case no file was written, and existing files are unchanged.
+/// case no file was written, and existing files are unchanged; the message names those that could not be restored, with the
+/// names that the previous files have now.
 pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
     let write = |(target, bytes): &(PathBuf, &[u8])| {
         remove_abandoned(target);
@@ -78,49 +89,128 @@ pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
         Ok(partial)
     };
     let partials = files.iter().map(write).collect::<Result<Vec<Partial>, MediaError>>()?;
-    let previous = partials.iter().map(|partial| Previous::save(&partial.target));
-    let previous = previous.collect::<Result<Vec<Previous>, MediaError>>()?;
-    for (count, partial) in partials.into_iter().enumerate() {
-        if let Err(error) = partial.keep() {
-            previous.into_iter().take(count).for_each(Previous::restore);
-            return Err(error);
-        }
-    }
-    Ok(())
+    keep_together(partials).map(drop)
 }
 
-/// What had the name of a target before [`write_together`] replaced it. When the value is dropped, the saved file is deleted.
+/// Renames files to their targets, which replaces existing files. Returns each target with the size of its file in bytes.
+/// Errors: if a file cannot get its name. In this case no target has a new file, and existing files are unchanged; the
+/// message names those that could not be restored, with the names that the previous files have now.
+pub(crate) fn keep_together(partials: Vec<Partial>) -> Result<Vec<(PathBuf, u64)>, MediaError> {
+    let (files, _listed): (Vec<_>, Vec<Listed>) =
+        partials.into_iter().map(|Partial { file, target, listed }| ((file, target), listed)).unzip();
+    // A signal that ended the process between two files would leave one of them new and one old.
+    before_removal(|| rename_together(files, hard_link))
+}
+
+/// A function that gives a file a second name.
+type Link = fn(&Path, &Path) -> io::Result<()>;
+
+fn hard_link(file: &Path, name: &Path) -> io::Result<()> {
+    std::fs::hard_link(file, name)
+}
+
+fn rename_together(files: Vec<(NamedTempFile, PathBuf)>, link: Link) -> Result<Vec<(PathBuf, u64)>, MediaError> {
+    let last = files.len().saturating_sub(1);
+    let (mut kept, mut replaced) = (Vec::new(), Vec::<Previous>::new());
+    for (at, (file, target)) in files.into_iter().enumerate() {
+        // No other file can fail after the last one has its name, so what the last one replaces is not saved.
+        let previous = (at < last).then(|| Previous::save(&target, link));
+        match rename(file, target) {
+            Ok(file) => kept.push(file),
+            Err(error) => {
+                let own = previous.and_then(Previous::put_back);
+                let others = replaced.into_iter().filter_map(Previous::restore);
+                return Err(not_restored(error, &own.into_iter().chain(others).collect::<Vec<String>>()));
+            }
+        }
+        replaced.extend(previous);
+    }
+    replaced.into_iter().for_each(Previous::discard);
+    Ok(kept)
+}
+
+/// Adds the files that could not be restored to an error.
+fn not_restored(error: MediaError, lost: &[String]) -> MediaError {
+    match error {
+        MediaError::File { file, source } if !lost.is_empty() => {
+            let message = format!("{source}; files that could not be restored: {}", lost.join(", "));
+            MediaError::File { file, source: io::Error::new(source.kind(), message) }
+        }
+        other => other,
+    }
+}
+
+/// What had the name of a target before [`rename_together`] replaced it.
 struct Previous {
     target: PathBuf,
-    /// A second name of the file, or a copy; `None` if there was no file.
-    saved: Option<TempPath>,
+    saved: Saved,
+}
+
+/// The file that had the name of a target.
+enum Saved {
+    /// There was no file.
+    Nothing,
+    /// The file has this name, too.
+    Linked(PathBuf),
+    /// The file has this name instead. Some file systems have no hard links, and some systems allow them only to the owner
+    /// of the file. A copy would take long and need space.
+    Moved(PathBuf),
+    /// The file could not be saved. This does not end the render, because the file is only needed if a later one cannot get
+    /// its name.
+    Failed,
 }
 
 impl Previous {
-    fn save(target: &Path) -> Result<Self, MediaError> {
-        let save = |path: &Path| {
-            std::fs::hard_link(target, path).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists => Err(error),
-                // Some file systems have no hard links, and some systems allow them only to the owner of the file.
-                _ => std::fs::copy(target, path).map(drop).inspect_err(|_| drop(std::fs::remove_file(path))),
-            })
-        };
-        let saved = match temporary_names().make_in(folder(target), save) {
-            Ok(file) => Some(file.into_temp_path()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // The message of the cause contains the temporary name.
-            Err(error) => return Err(MediaError::File { file: target.to_owned(), source: error.kind().into() }),
-        };
-        Ok(Self { target: target.to_owned(), saved })
+    fn save(target: &Path, link: Link) -> Self {
+        Self { target: target.to_owned(), saved: save(target, link) }
     }
 
-    fn restore(self) {
-        // An error is ignored, because the error that made this necessary is the one to report.
-        drop(match self.saved {
-            Some(saved) => saved.persist(&self.target).map_err(|failed| failed.error),
-            None => std::fs::remove_file(&self.target),
-        });
+    /// Undoes [`Self::save`] after the target could not be replaced. Returns the target in words if this fails.
+    fn put_back(self) -> Option<String> {
+        if matches!(self.saved, Saved::Moved(_)) {
+            return self.restore();
+        }
+        self.discard();
+        None
     }
+
+    /// Gives the target back what had its name. If this fails, returns the target in words, with the name that the previous
+    /// file has now.
+    fn restore(self) -> Option<String> {
+        let target = self.target.display();
+        match &self.saved {
+            Saved::Nothing => std::fs::remove_file(&self.target).is_err().then(|| target.to_string()),
+            Saved::Linked(path) | Saved::Moved(path) => {
+                let restored = std::fs::rename(path, &self.target);
+                restored.is_err().then(|| format!("{target} (the previous file is {})", path.display()))
+            }
+            Saved::Failed => Some(target.to_string()),
+        }
+    }
+
+    /// Deletes the saved file, which is not needed any more.
+    fn discard(self) {
+        if let Saved::Linked(path) | Saved::Moved(path) = self.saved {
+            drop(std::fs::remove_file(path));
+        }
+    }
+}
+
+/// Gives the file that has the name of a target a second name or, if that is not possible, another one.
+fn save(target: &Path, link: Link) -> Saved {
+    match target.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Saved::Nothing,
+        // A folder must not get another name, because then a file could replace it.
+        Ok(existing) if existing.is_dir() => return Saved::Failed,
+        _ => {}
+    }
+    let set_aside = |path: &Path| match link(target, path) {
+        Ok(()) => Ok(Saved::Linked(path.to_owned())),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => Err(error),
+        Err(_) => std::fs::rename(target, path).map(|()| Saved::Moved(path.to_owned())),
+    };
+    let saved = temporary_names(PREVIOUS).disable_cleanup(true).make_in(folder(target), set_aside);
+    saved.map_or(Saved::Failed, |file| file.into_parts().0)
 }
 
 /// The temporary files and folders of this process.
@@ -130,7 +220,7 @@ static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 pub(crate) struct Listed(PathBuf);
 
 /// Runs a function, which must be short. If a signal ends the process meanwhile, temporary files and folders are deleted
-/// after the function has returned. The function must not create or delete any.
+/// after the function has returned. The function must not create or drop a [`Listed`], which would wait for its end.
 pub(crate) fn before_removal<R>(function: impl FnOnce() -> R) -> R {
     let _unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     function()
@@ -204,14 +294,14 @@ pub(crate) fn folder(target: &Path) -> &Path {
 }
 
 fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = temporary_names();
+    let mut builder = temporary_names(SUFFIX);
     ordinary_permissions(&mut builder);
     builder.tempfile_in(folder)
 }
 
-fn temporary_names() -> tempfile::Builder<'static, 'static> {
+fn temporary_names(suffix: &'static str) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
+    builder.prefix(PREFIX).suffix(suffix).rand_bytes(10);
     builder
 }
 
@@ -263,6 +353,82 @@ mod tests {
         assert!(matches!(error, MediaError::File { file, .. } if file == impossible));
         assert_eq!(std::fs::read(&replaced).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the file that existed is left");
+    }
+
+    #[test]
+    fn the_error_names_files_that_could_not_be_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let (restored, unsaved) = (folder.path().join("restored"), folder.path().join("unsaved"));
+        std::fs::write(&restored, "new").unwrap();
+        let file = folder.path().join("b");
+        let previous = [
+            Previous { target: restored.clone(), saved: Saved::Nothing },
+            Previous { target: unsaved, saved: Saved::Failed },
+        ];
+        let lost: Vec<String> = previous.into_iter().filter_map(Previous::restore).collect();
+        assert!(!restored.exists());
+        let error = not_restored(MediaError::File { file, source: io::ErrorKind::IsADirectory.into() }, &lost);
+        let message = error.to_string();
+        assert!(message.contains("b cannot be written: ") && message.contains("unsaved"), "{message}");
+        assert!(!message.contains("/restored"), "{message}");
+    }
+
+    /// A file system without hard links.
+    fn no_links(_: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_restored_remains_under_the_name_in_the_message() {
+        for link in [hard_link, no_links] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("a.mp4");
+            std::fs::write(&target, "old").unwrap();
+            let previous = Previous::save(&target, link);
+            drop(std::fs::remove_file(&target));
+            std::fs::create_dir_all(target.join("in the place of the new file")).unwrap();
+            let words = previous.restore().unwrap();
+            // The next render in this folder keeps the file.
+            remove_abandoned(&target);
+            let mut paths = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+            let saved = paths.find(|path| *path != target).unwrap();
+            assert_eq!(std::fs::read(&saved).unwrap(), b"old");
+            assert!(words.contains(&saved.display().to_string()), "{words}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_replaced_all_or_none_without_hard_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let targets = ["a", "b", "c"].map(|name| folder.path().join(name));
+        for target in &targets {
+            std::fs::write(target, "old").unwrap();
+        }
+        let new_files = || -> Vec<(NamedTempFile, PathBuf)> {
+            targets.iter().map(|target| (new_file(folder.path()).unwrap(), target.clone())).collect()
+        };
+        let contents = || targets.clone().map(|target| std::fs::read_to_string(target).unwrap());
+        let files = new_files();
+        // A file that is missing cannot get its name, and the previous file has another one already.
+        std::fs::remove_file(files[1].0.path()).unwrap();
+        assert!(rename_together(files, no_links).is_err());
+        assert_eq!(contents(), ["old"; 3]);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "no temporary file is left");
+        rename_together(new_files(), no_links).unwrap();
+        assert_eq!(contents(), [""; 3]);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_folder_keeps_its_name_and_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a.mp4");
+        std::fs::create_dir(&target).unwrap();
+        let files = [&target, &folder.path().join("b")].map(|to| (new_file(folder.path()).unwrap(), to.clone()));
+        assert!(rename_together(files.into(), no_links).is_err());
+        assert!(target.is_dir());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the folder is left");
     }
 
     #[cfg(unix)]

@@ -10,7 +10,7 @@ use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::container;
 use crate::outputs::{AlphaTrack, MediaOutputs, Poster, Track};
-use crate::partial::Partial;
+use crate::partial::{Partial, keep_together};
 use crate::properties;
 use crate::resize::Reducer;
 use crate::watermark::Watermark;
@@ -142,7 +142,8 @@ impl<'a> MediaWriter<'a> {
 
     /// Waits for the encoders, and renames all files to their final names.
     /// Errors: if frames are missing, an encoder failed, or a file cannot be written. In this case no output file
-    /// remains, except early posters.
+    /// remains, except early posters, and files that were to be replaced are unchanged; the message names those that
+    /// could not be restored.
     pub fn finish(self) -> Result<MediaReport, MediaError> {
         if self.next != self.frames.count {
             let problem = format!("received only {} of {} frames", self.next, self.frames.count);
@@ -173,10 +174,7 @@ impl<'a> MediaWriter<'a> {
             done.push((file, partial, whole));
         }
         done.extend(self.outputs.posters.into_iter().map(|p| (p.file, p.partial, (p.width, p.height))));
-        let mut files = done
-            .into_iter()
-            .map(|(file, partial, size)| keep(file, partial, size))
-            .collect::<Result<Vec<_>, MediaError>>()?;
+        let mut files = keep_all(done)?;
         files.extend(self.kept);
         files.sort_by_key(|written| written.file);
         Ok(MediaReport { files })
@@ -210,6 +208,16 @@ fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
 fn keep(file: OutputFile, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
     let (path, bytes) = partial.keep()?;
     Ok(WrittenFile { file, path, bytes, width, height })
+}
+
+/// Renames complete files to their final names: all or none.
+fn keep_all(done: Vec<(OutputFile, Partial, (u32, u32))>) -> Result<Vec<WrittenFile>, MediaError> {
+    let (facts, partials): (Vec<_>, Vec<_>) =
+        done.into_iter().map(|(file, partial, size)| ((file, size), partial)).unzip();
+    let written = facts.into_iter().zip(keep_together(partials)?);
+    Ok(written
+        .map(|((file, (width, height)), (path, bytes))| WrittenFile { file, path, bytes, width, height })
+        .collect())
 }
 
 fn copy(from: &Path, to: &Partial) -> Result<(), MediaError> {

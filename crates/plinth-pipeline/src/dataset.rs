@@ -48,10 +48,7 @@ pub(crate) fn run(
     report(stage(Stage::Rendering, 0, frames));
     stop_if(cancel)?;
     let cameras = dataset_cameras(set);
-    scene.warnings.extend(cameras.warning());
-    if matches!(views, DatasetViews::Given { .. }) {
-        scene.warnings.extend(job.settings.unused_with_given_cameras((width, height)));
-    }
+    scene.warnings.extend(camera_warnings(job, &cameras, &views));
     let about = DatasetAbout {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         adapter: adapter_name(&gpu),
@@ -82,6 +79,18 @@ pub(crate) fn views_of(settings: &RenderSettings) -> DatasetViews {
     let dataset = settings.dataset();
     let quality = dataset.quality;
     DatasetViews::Spread { count: quality.views(), side: quality.side(), coverage: dataset.coverage }
+}
+
+/// Returns warnings about the cameras, and about settings that have no effect on them.
+fn camera_warnings(job: &Job, cameras: &DatasetCameras, views: &DatasetViews) -> Vec<String> {
+    let mut warnings: Vec<String> = cameras.warning().into_iter().collect();
+    if job.dataset.splits {
+        warnings.extend(cameras.split_warning());
+    }
+    if matches!(views, DatasetViews::Given { .. }) {
+        warnings.extend(job.settings.unused_with_given_cameras(views.size()));
+    }
+    warnings
 }
 
 fn coverage(views: &DatasetViews) -> &'static str {

@@ -24,6 +24,9 @@ const ANGLE: f64 = 0.691_111_207_008_361_8;
 /// Distance in world units by which the depth range extends beyond the model. Without this distance, rounding errors
 /// could clip the model.
 const DEPTH_ROOM: f64 = 1e-4;
+/// Number of steps between the values of 16-bit depth images that encode surfaces. The value above the last of them means
+/// that there is no surface.
+const SURFACE_STEPS: f64 = 65_534.0;
 /// Minimum near distance, as a fraction of the largest depth.
 const LEAST_NEAR: f64 = 1e-3;
 
@@ -119,11 +122,12 @@ pub fn build_dataset<'a>(
     };
     let ranges: Vec<(f64, f64)> = world_from_camera.iter().map(|pose| depth_range(&placed.placement, pose)).collect();
     let in_front = || ranges.iter().filter(|(_, far)| *far > 0.0);
-    let depth_far = in_front().map(|(_, far)| *far).fold(0.0, f64::max);
-    if depth_far <= 0.0 {
+    let farthest = in_front().map(|(_, far)| *far).fold(0.0, f64::max);
+    if farthest <= 0.0 {
         return Err(SceneError::NoCameraFacesTheModel);
     }
-    let depth_near = in_front().map(|(near, far)| nearest_drawn(*near, *far)).fold(depth_far, f64::min);
+    let depth_near = in_front().map(|(near, far)| nearest_drawn(*near, *far)).fold(farthest, f64::min);
+    let depth_far = far_limit(depth_near, farthest);
     let shots = (0..).zip(&world_from_camera).zip(&ranges).map(|((index, pose), range)| Shot {
         index,
         camera: camera(&intrinsics, pose, *range),
@@ -183,6 +187,14 @@ fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
 /// model need this minimum, because the model extends behind them, so that `near` is negative.
 fn nearest_drawn(near: f64, far: f64) -> f64 {
     near.max(far * LEAST_NEAR)
+}
+
+/// Returns the far limit of the encoded depth, which is at least `farthest`. If the limits are far apart, the step of
+/// 16-bit depth is larger than `DEPTH_ROOM`. The limit then has a distance of a whole step from the surfaces, so that none
+/// of them is encoded less exactly because the highest value means that there is no surface.
+fn far_limit(near: f64, farthest: f64) -> f64 {
+    let step = (farthest - DEPTH_ROOM - near) / SURFACE_STEPS;
+    farthest.max(farthest - DEPTH_ROOM + step)
 }
 
 fn camera(intrinsics: &Intrinsics, pose: &DMat4, (near, far): (f64, f64)) -> Camera {

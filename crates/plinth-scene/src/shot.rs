@@ -14,8 +14,10 @@ pub struct Shot {
     pub grow_origin: Vec3,
     /// Time in the animation clip in seconds; `None` is the rest pose.
     pub clip_time: Option<f32>,
-    /// Distance along the camera's axis at which the picture is in focus. It is near the front of the model. It has no
-    /// meaning if the settings have no depth of field.
+    /// Distance along the camera's axis at which the picture is in focus. It is near the front of the model or, if the
+    /// front is behind the near plane, at the point that the camera looks at, but not behind the model. In the first few
+    /// hundredths of the model's depth, it is between these two distances. It has no meaning if the settings have no depth
+    /// of field.
     pub focus: f32,
     /// Seed of the film grain. With grain, each frame has another seed; without grain, the seed is 0.
     pub grain: u32,
@@ -29,6 +31,7 @@ impl Shot {
             && self.grow == other.grow
             && self.grow_origin == other.grow_origin
             && self.clip_time == other.clip_time
+            && self.focus == other.focus
             && self.grain == other.grain
     }
 }

@@ -43,11 +43,11 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
         .par_iter()
         .zip(0..count)
         .map(|(clip_time, index)| {
-            let (camera, grow) = frame(settings, distance, bounds, index, count);
+            let (camera, grow, looked_at) = frame(settings, distance, bounds, index, count);
             let grain = if settings.post().filter == Filter::Grain { index + 1 } else { 0 };
             // Measuring a large model takes long, so the focus is only computed if the settings have depth of field.
             let has_focus = settings.post().depth_of_field() > 0.0;
-            let focus = if has_focus { focus(placement, &camera, (grow, grow_origin)) } else { camera.near };
+            let focus = if has_focus { focus(placement, &camera, (grow, grow_origin), looked_at) } else { camera.near };
             Shot { index, camera, grow, grow_origin, clip_time: *clip_time, focus, grain }
         })
         .collect()
@@ -55,32 +55,53 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
 
 /// Distance from the nearest point of the model to the focal plane, as a fraction of the depth of the model.
 const FOCUS_DEPTH: f32 = 0.12;
+/// Fraction of the depth of the model by which the near plane must be behind the front for the focus to be at the point
+/// that the camera looks at. Before, while a camera moves into the model, the focus changes evenly, because a jump would be
+/// visible. The fraction is small, because until then what the camera looks at is blurred.
+const FOCUS_CHANGE: f32 = 0.03;
 
 /// Returns the distance along the camera's axis at which the picture is in focus. This distance is near the front of
-/// the model. The model is scaled by the factor `grow` about a point in world space.
-fn focus(placement: &Placement, camera: &Camera, (grow, grow_origin): (f32, Vec3)) -> f32 {
+/// the model. If the front is behind the near plane, as in a room, the picture is in focus at the distance `looked_at` of
+/// the point that the camera looks at, but not behind the model; within [`FOCUS_CHANGE`] of the front, it is in focus
+/// between these two distances. The model is scaled by the factor `grow` about a point in world space.
+fn focus(placement: &Placement, camera: &Camera, (grow, grow_origin): (f32, Vec3), looked_at: f32) -> f32 {
     let back = camera.view_from_world.row(2).truncate();
     let origin = (grow_origin - placement.translation).dot(back);
     let scaled = |reach: f32| origin + (reach - origin) * grow;
     let (front, rear) = (scaled(placement.reach(back)), scaled(-placement.reach(-back)));
     let from_origin = (camera.position - placement.translation).dot(back);
-    (from_origin - front + FOCUS_DEPTH * (front - rear)).max(camera.near)
+    let (to_front, depth) = (from_origin - front, front - rear);
+    let at_front = (to_front + FOCUS_DEPTH * depth).max(camera.near);
+    let behind = camera.near - to_front;
+    if behind <= 0.0 {
+        return at_front;
+    }
+    let at_target = looked_at.min(from_origin - rear).max(camera.near);
+    let share = (behind / (FOCUS_CHANGE * depth).max(LEAST_LENGTH)).min(1.0);
+    at_front + (at_target - at_front) * share
 }
 
-fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: u32, count: u32) -> (Camera, f32) {
+/// Returns the camera of frame `index`, the scale of the model, and the distance between the camera and the point that it
+/// looks at.
+fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: u32, count: u32) -> (Camera, f32, f32) {
     let motion = settings.camera();
-    let swayed = |position, look_at| {
-        sway(position, look_at, settings.post().sway(), settings.video().length_secs, (index, count))
-    };
     if motion.effect == Effect::Keyframes {
         let base = base_pose(motion, distance / motion.zoom);
         let pose = path(settings.path(), base, settings.video().length_secs, index, count);
-        let position = swayed(pose.position, pose.look_at);
-        return (camera_at((position, pose.look_at, pose.up), pose.fov_deg, bounds), 1.0);
+        let position = swayed(settings, (pose.position, pose.look_at), index, count);
+        let looked_at = position.distance(pose.look_at) as f32;
+        return (camera_at((position, pose.look_at, pose.up), pose.fov_deg, bounds), 1.0, looked_at);
     }
     let at = orbit(motion, index, count);
     let position = direction(at.azimuth_deg, ELEVATION_DEG) * (distance * at.radius / motion.zoom);
-    (camera_at((swayed(position, DVec3::ZERO), DVec3::ZERO, DVec3::Y), FOV_DEG, bounds), at.grow as f32)
+    let position = swayed(settings, (position, DVec3::ZERO), index, count);
+    let camera = camera_at((position, DVec3::ZERO, DVec3::Y), FOV_DEG, bounds);
+    (camera, at.grow as f32, position.length() as f32)
+}
+
+/// Returns the position of the camera in frame `index` after adding the sway of the settings.
+fn swayed(settings: &RenderSettings, (position, look_at): (DVec3, DVec3), index: u32, count: u32) -> DVec3 {
+    sway(position, look_at, settings.post().sway(), settings.video().length_secs, (index, count))
 }
 
 /// Returns the smallest camera distance at which the model is inside the frame at every angle of the camera motion.
@@ -108,12 +129,13 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
 /// picture.
 fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> (DVec3, DVec3) {
     let motion = settings.camera();
-    if motion.effect == Effect::Keyframes {
+    let (toward, up) = if motion.effect == Effect::Keyframes {
         let pose = path(settings.path(), base_pose(motion, 1.0), settings.video().length_secs, index, count);
         ((pose.position - pose.look_at).normalize_or(DVec3::Z), pose.up)
     } else {
         (direction(orbit(motion, index, count).azimuth_deg, ELEVATION_DEG), DVec3::Y)
-    }
+    };
+    (swayed(settings, (toward, DVec3::ZERO), index, count), up)
 }
 
 /// Returns the base pose for a path that consists of angles, if the settings contain no base pose.
@@ -156,13 +178,15 @@ fn camera_at((position, look_at, up): (DVec3, DVec3, DVec3), fov_deg: f64, bound
     let center = (bounds.0 + bounds.1) * 0.5;
     let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_LENGTH);
     let away = position.as_vec3().distance(center);
+    // Away from the middle of a wide picture, the model's depth is much smaller than its distance.
+    let depth = (position.as_vec3() - center).dot(back.as_vec3());
     Camera {
         view_from_world: world_from_view.inverse(),
         position: position.as_vec3(),
         fov_y: (fov_deg as f32).to_radians(),
         pixel_aspect: 1.0,
         principal_point: Vec2::ZERO,
-        near: (away - radius * DEPTH_ROOM - FLOOR_REACH * 0.5).max(away * LEAST_NEAR).max(LEAST_LENGTH),
+        near: (depth - radius * DEPTH_ROOM - FLOOR_REACH * 0.5).max(away * LEAST_NEAR).max(LEAST_LENGTH),
         far: away + radius * DEPTH_ROOM + FLOOR_REACH,
     }
 }

@@ -6,8 +6,11 @@ use lettre::message::{Mailbox, header::ContentType};
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
 use crate::error::{Result, ServiceError};
+use crate::ids::random_text;
 use crate::service::Service;
 
+/// Length of the random part of a message's identifier, in characters.
+const ID_CHARS: usize = 24;
 /// Time limit of a connection to the mail server.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -60,12 +63,18 @@ impl Service {
             );
             return Ok(());
         };
-        let to: Address = mail.to.parse().map_err(ServiceError::internal)?;
-        let message = Message::builder().from(options.from.clone()).to(Mailbox::new(None, to)).subject(&mail.subject);
-        let message =
-            message.header(ContentType::TEXT_PLAIN).body(mail.text.clone()).map_err(ServiceError::internal)?;
-        options.transport.send(message).await.map(drop).map_err(ServiceError::internal)
+        options.transport.send(message(&options.from, mail)?).await.map(drop).map_err(ServiceError::internal)
     }
+}
+
+/// Builds the message of a mail. Large mail providers reject messages without a `Message-ID`, which not every mail server adds, and
+/// the library adds none by itself.
+fn message(from: &Mailbox, mail: &Mail) -> Result<Message> {
+    let to: Address = mail.to.parse().map_err(ServiceError::internal)?;
+    let id = format!("<{}@{}>", random_text(ID_CHARS), from.email.domain());
+    let message = Message::builder().from(from.clone()).to(Mailbox::new(None, to)).message_id(Some(id));
+    let message = message.subject(&mail.subject).header(ContentType::TEXT_PLAIN).body(mail.text.clone());
+    message.map_err(ServiceError::internal)
 }
 
 #[cfg(test)]
@@ -90,5 +99,19 @@ mod tests {
         assert!(MailOptions::parse("smtp://127.0.0.1", "nobody").is_none());
         let shown = format!("{:?}", MailOptions::parse("smtps://me:secret@mail.example.org", from));
         assert!(!shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn every_message_has_an_identifier_of_its_own() {
+        let from: Mailbox = "Plinth <plinth@example.org>".parse().unwrap();
+        let mail =
+            Mail { to: "ada@example.net".to_owned(), subject: "Invitation".to_owned(), text: "Join us.".to_owned() };
+        let [first, second] = [(); 2].map(|()| {
+            let text = String::from_utf8(message(&from, &mail).unwrap().formatted()).unwrap();
+            let id = text.lines().find_map(|line| line.strip_prefix("Message-ID: <")).unwrap();
+            id.strip_suffix("@example.org>").unwrap().to_owned()
+        });
+        assert_eq!(first.len(), ID_CHARS);
+        assert_ne!(first, second);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use plinth_db::{instance, share_time};
+use plinth_db::{Tx, clock_step, instance, share_time};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::cleanup::CleanupReport;
 use crate::error::{Result, ServiceError};
 use crate::jobs::Reclaimed;
+use crate::remote_previews::HOLDING_MS;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
@@ -120,15 +121,28 @@ impl Service {
     }
 
     /// Corrects times that would stay wrong until the clock has caught up, if the clock of the database was set back: those by which
-    /// fair shares are weighed and mails are sent.
+    /// fair shares are weighed and mails are sent, and the ends of leases and deletion holds.
     pub async fn correct_times(&self) -> Result<()> {
-        let correcting = self.write_at(|tx, now| {
+        let (clock, hold_ms) = (self.options.clock.clone(), self.hold_ms());
+        let correcting = self.write_at(move |tx, now| {
             Box::pin(async move {
-                share_time::keep(tx, now).await?;
-                Self::bring_mails_forward(tx, now).await
+                Self::bring_mails_forward(tx, now).await?;
+                let step_ms = share_time::keep(tx, now).await?;
+                if step_ms.is_some() {
+                    // This process may have been suspended since `now`, which looks like a step. The leases must not end early then.
+                    let now = clock.now_ms(tx).await?;
+                    shorten_leases_and_holds(tx, now, hold_ms).await?;
+                }
+                Ok::<_, ServiceError>(step_ms)
             })
         });
-        correcting.await
+        if let Some(step_ms) = correcting.await? {
+            tracing::warn!(
+                clock.step_ms = step_ms,
+                "the clock of the database was set back; leases and deletion holds were shortened"
+            );
+        }
+        Ok(())
     }
 
     async fn correct_times_and_counts(&self) {
@@ -201,6 +215,15 @@ impl Service {
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the store failed"),
         }
     }
+}
+
+/// Shortens leases and holds from before the clock was set back, so that those of killed processes end soon. Processes that still run have
+/// the full time to renew.
+async fn shorten_leases_and_holds(tx: &mut Tx, now: i64, hold_ms: i64) -> Result<()> {
+    clock_step::shorten_render_leases(tx, now).await?;
+    clock_step::shorten_preview_leases(tx, now + HOLDING_MS).await?;
+    clock_step::shorten_holds(tx, now + hold_ms).await?;
+    Ok(())
 }
 
 /// Detects unusually long pauses between the rounds that requeue renders.

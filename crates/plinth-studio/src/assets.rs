@@ -30,7 +30,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each text file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 53]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 54]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -39,6 +39,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 53]> = LazyLock::new(||
         ("session.js", SCRIPT, include_str!("../assets/js/session.js").into()),
         ("dom.js", SCRIPT, include_str!("../assets/js/dom.js").into()),
         ("sign_in.js", SCRIPT, include_str!("../assets/js/sign_in.js").into()),
+        ("bulk.js", SCRIPT, include_str!("../assets/js/bulk.js").into()),
         ("library.js", SCRIPT, include_str!("../assets/js/library.js").into()),
         ("upload.js", SCRIPT, include_str!("../assets/js/upload.js").into()),
         ("events.js", SCRIPT, include_str!("../assets/js/events.js").into()),

@@ -11,7 +11,7 @@ use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
     account, admin, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order,
-    looks, media, model, overview, preview, recovery, render, session, sign_in, teams, upload,
+    looks, media, model, overview, preview, recovery, render, render_delete, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -24,13 +24,17 @@ fn settings(route: MethodRouter<Studio>) -> MethodRouter<Studio> {
     route.layer(DefaultBodyLimit::max(limits::PAGE_FORM_BYTES))
 }
 
-/// The pages and files of one render.
-fn of_render() -> Router<Studio> {
+/// The list of renders, and the pages and files of each.
+fn of_renders() -> Router<Studio> {
     Router::new()
+        .route("/renders", get(overview::show))
+        .route("/renders/events", get(events::of_renders))
+        .route("/renders/delete", post(render_delete::delete))
         .route("/renders/{id}", get(render::show))
         .route("/renders/{id}/events", get(events::of_render))
         .route("/renders/{id}/files/{asset}", get(render::file))
         .route("/renders/{id}/cancel", post(render::cancel))
+        .route("/renders/{id}/delete", get(render_delete::ask))
         .route("/renders/{id}/links", post(links::create))
         .route("/renders/{id}/bundle", get(media::bundle))
         .route("/renders/{id}/hls/{*name}", get(media::hls))
@@ -136,10 +140,8 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models/{id}/preview", settings(post(preview::draw)))
         .route("/models/{id}/preview/surfaces", settings(post(preview::surfaces)))
         .route("/models/{id}/preview/cameras", settings(post(preview::cameras)))
-        .route("/renders", get(overview::show))
-        .route("/renders/events", get(events::of_renders))
         .merge(of_teams())
-        .merge(of_render())
+        .merge(of_renders())
         .merge(of_looks())
         .merge(of_environments())
         .merge(of_images())

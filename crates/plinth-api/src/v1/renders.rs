@@ -124,16 +124,16 @@ by_id! {
     post "/renders/{id}/cancel" cancel_render = Editor.cancel_render -> RenderCancelled, "The render is cancelled and refunded.";
 }
 
-/// Query parameter that selects one of several versions of a file.
+/// Query parameter that selects one of several versions of the video.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct QualityQuery {
-    /// `web` selects the web video, and `full` selects the poster in full size.
+pub(crate) struct VideoQuery {
+    /// `web` selects the web video. All other values select the video.
     quality: Option<String>,
 }
 
 /// Downloads the video
-#[utoipa::path(get, path = "/renders/{id}/video", tag = "files", params(("id" = String, Path), QualityQuery),
+#[utoipa::path(get, path = "/renders/{id}/video", tag = "files", params(("id" = String, Path), VideoQuery),
     responses(
     (status = 200, description = "The video.", content_type = "video/mp4"),
 ))]
@@ -141,21 +141,29 @@ pub(crate) async fn get_video(
     State(api): State<Api>,
     Reader(caller): Reader,
     Path(id): Path<String>,
-    Query(query): Query<QualityQuery>,
+    Query(query): Query<VideoQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
     let output = if query.quality.as_deref() == Some("web") { OutputFile::Web } else { OutputFile::Video };
     respond(&api, &headers, api.service.render_file(&caller, &id, output).await?).await
 }
 
+/// Query parameter that selects one of several versions of the poster.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PosterQuery {
+    /// `full` selects the poster in full size. All other values select the small poster.
+    quality: Option<String>,
+}
+
 /// Downloads the poster
-#[utoipa::path(get, path = "/renders/{id}/poster", tag = "files", params(("id" = String, Path), QualityQuery),
+#[utoipa::path(get, path = "/renders/{id}/poster", tag = "files", params(("id" = String, Path), PosterQuery),
     responses((status = 200, description = "The poster.", content_type = "image/png")))]
 pub(crate) async fn get_poster(
     State(api): State<Api>,
     Reader(caller): Reader,
     Path(id): Path<String>,
-    Query(query): Query<QualityQuery>,
+    Query(query): Query<PosterQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
     let output = if query.quality.as_deref() == Some("full") { OutputFile::FullPoster } else { OutputFile::Poster };

@@ -134,6 +134,18 @@ pub async fn list_pending_paid(conn: &mut Conn, payer: &AccountId, limit: u32) -
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
+/// Lists at most `limit` renders of a workspace that no worker has claimed, newest first.
+pub async fn list_pending_in(conn: &mut Conn, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE workspace_id = $1 AND status = $2 AND lease_token IS NULL AND deleted_at IS NULL \
+         ORDER BY created_at DESC, id DESC LIMIT $3"
+    );
+    let params = params![workspace, RenderStatus::Pending.as_str(), i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
+}
+
 /// Finds the newest system preview of a model. Ignores failed previews.
 pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Option<RenderId>> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {

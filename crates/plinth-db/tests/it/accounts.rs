@@ -111,7 +111,7 @@ async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
     assert_eq!(bearer.role, Some(Role::Editor));
     assert_eq!((bearer.payer_id, bearer.workspace_name.as_str()), (make::account_id(2), "Team"));
     assert_eq!((bearer.token.expires_at, bearer.token.last_used_at), (Some(99), Some(50)));
-    assert!(!bearer.is_suspended && !bearer.workspace_is_deleted && !bearer.workspace_is_personal);
+    assert!(!bearer.is_owner_suspended && !bearer.workspace_is_deleted && !bearer.workspace_is_personal);
     assert!(tokens::find_bearer(&mut conn, "other").await.unwrap().is_none());
     assert_eq!(tokens::list(&mut conn, &make::account_id(1)).await.unwrap().len(), 1);
     drop(conn);
@@ -129,7 +129,7 @@ async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
         .unwrap();
     assert!(removed);
     let bearer = tokens::find_bearer(&mut db.read().await.unwrap(), "hash").await.unwrap().unwrap();
-    assert!(bearer.is_suspended && bearer.workspace_is_deleted);
+    assert!(bearer.is_owner_suspended && !bearer.is_suspended && bearer.workspace_is_deleted);
     assert_eq!((bearer.role, bearer.token.revoked_at), (None, Some(9)));
 }
 

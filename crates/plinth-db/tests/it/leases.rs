@@ -155,6 +155,38 @@ async fn expired_leases_are_listed_and_packaging_is_claimed_after_the_video(addr
     assert_eq!((lost.1.len(), lost.1[0].token.as_str()), (1, "p"));
 }
 
+async fn only_expired_leases_of_the_packaging_count_as_its_losses(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 1..2).await;
+    let losses = db.write(|tx| {
+        Box::pin(async move {
+            use RenderStatus as S;
+            let id = make::render_id(1);
+            leases::claim(tx, Kind::Render, &lease("lost"), 10).await?;
+            assert!(leases::requeue_lost(tx, &id, "lost", S::PosterProcessing, S::Pending, 11).await?);
+            leases::claim(tx, Kind::Render, &lease("render"), 12).await?;
+            for (from, after) in [(S::PosterProcessing, S::VideoProcessing), (S::VideoProcessing, S::Done)] {
+                let report = to(from, after, HlsStatus::Pending, after == S::Done);
+                assert!(leases::report(tx, &id, "render", &report, 13).await?);
+            }
+            leases::claim(tx, Kind::Package, &lease("released"), 14).await?;
+            let release = to(S::Done, S::Done, HlsStatus::Pending, true);
+            assert!(leases::report(tx, &id, "released", &release, 15).await?);
+            let mut losses = Vec::new();
+            for token in ["first", "second"] {
+                leases::claim(tx, Kind::Package, &lease(token), 16).await?;
+                let lost = leases::list_lost(tx, 1_001, 9).await?;
+                losses.extend(lost.iter().map(|one| (one.losses, one.render.hls_attempt)));
+                for (holder, is_requeued) in [("other", false), (token, true), (token, false)] {
+                    assert_eq!(leases::requeue_lost_packaging(tx, &id, holder, 1_001).await?, is_requeued, "{holder}");
+                }
+            }
+            Ok::<_, DbError>(losses)
+        })
+    });
+    assert_eq!(losses.await.unwrap(), [(0, 2), (1, 3)]);
+}
+
 /// Claims `claims` renders, as a worker does, from a queue with `renders_each` renders of each account. Returns the
 /// sorted durations of the claims.
 async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: usize) -> Vec<Duration> {
@@ -366,5 +398,6 @@ mod both {
         a_report_without_the_lease_changes_nothing
         progress_belongs_to_an_attempt_and_never_decreases
         expired_leases_are_listed_and_packaging_is_claimed_after_the_video
+        only_expired_leases_of_the_packaging_count_as_its_losses
     }
 }

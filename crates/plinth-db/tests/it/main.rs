@@ -5,6 +5,7 @@
 mod accounts;
 mod administration;
 mod assets;
+mod clock_step;
 mod leases;
 mod lists;
 mod looks;

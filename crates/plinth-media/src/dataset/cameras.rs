@@ -3,6 +3,7 @@
 use glam::{DMat4, DVec3};
 
 use super::depth::METRIC_LIMIT;
+use super::transforms::split_warning;
 
 /// Cameras of a dataset. The dataset's world space is right-handed with +Z up.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,11 @@ impl DatasetCameras {
             let far = self.depth_far;
             format!("depth_metric is 0 beyond {METRIC_LIMIT} units, and the model is up to {far:.1} units away from a camera")
         })
+    }
+
+    /// Returns a warning if there are too few views for the train, validation and test files.
+    pub fn split_warning(&self) -> Option<String> {
+        split_warning(self.world_from_camera.len())
     }
 
     /// Returns the field of view in radians, given the length of an image side and the focal length in pixels.

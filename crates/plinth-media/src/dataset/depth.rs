@@ -14,11 +14,12 @@ pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     depth.iter().map(|d| if *d > 0.0 { value(*d) } else { u8::MAX }).collect()
 }
 
-/// Encodes depth as big-endian integers 0..=65535 between the depth limits of the dataset. A reader computes depth =
-/// pixel / 65535 · (far − near) + near. A pixel without a surface is 65535.
+/// Encodes depth as big-endian integers 0..=65534 between the depth limits of the dataset. A reader computes depth =
+/// pixel / 65535 · (far − near) + near. A pixel without a surface is 65535, and no other pixel is: a depth within half a
+/// step of the far limit, or beyond it because of rounding, is 65534.
 pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 65_535.0 / (far - near);
-    encoded_16(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
+    encoded_16(depth, u16::MAX, |d| (((d - near) * scale + HALF) as u16).min(u16::MAX - 1))
 }
 
 /// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel is 0 if it shows no surface or a surface
@@ -46,16 +47,20 @@ mod tests {
     #[test]
     fn depth_decodes_within_half_a_step_and_closer_is_darker() {
         let (near, far) = (2.1, 5.7);
-        let depth: Vec<f32> = (0..=1000_u16).map(|i| 2.1 + 3.6 * f32::from(i) / 1000.0).collect();
+        let evenly = (0..=1000_u16).map(|i| 2.1 + 3.6 * f32::from(i) / 1000.0);
+        // Because of rounding, a surface can be a little beyond the far limit.
+        let depth: Vec<f32> = evenly.chain([5.7_f32.next_up()]).collect();
         let bytes = depth_8(&depth, near, far);
-        assert!(bytes.is_sorted() && bytes[0] == 0 && bytes[1000] == 255);
+        assert!(bytes.is_sorted() && bytes[0] == 0 && bytes[1000..] == [255; 2]);
         let levels: Vec<u16> =
             depth_16(&depth, near, far).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
+        assert_eq!(levels[1000..], [65_534; 2], "65535 means that there is no surface");
+        let step = (far - near) / 65_535.0;
         let metric: Vec<u16> = depth_metric(&depth).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
         for (i, d) in depth.iter().map(|d| f64::from(*d)).enumerate() {
             let decode = |value: f64, max: f64| value / max * (far - near) + near;
             assert!((decode(bytes[i].into(), 255.0) - d).abs() <= 0.500_01 * (far - near) / 255.0);
-            assert!((decode(levels[i].into(), 65_535.0) - d).abs() <= 0.51 * (far - near) / 65_535.0);
+            assert!((decode(levels[i].into(), 65_535.0) - d.min(far - step)).abs() <= 0.51 * step);
             assert!((f64::from(metric[i]) * 0.001 - d).abs() <= 0.000_500_1);
         }
     }

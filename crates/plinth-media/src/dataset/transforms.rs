@@ -16,6 +16,8 @@ const NGP_DEPTH_PIXELS: u64 = 1 << 30;
 /// Every eighth view is for testing. 3D Gaussian Splatting, gsplat and nerfstudio's COLMAP reader have the same
 /// default.
 const TEST_EVERY: usize = 8;
+/// Number of views that a dataset must have so that each split file has a view.
+const LEAST_FOR_SPLITS: usize = 5;
 
 /// Returns the file with all cameras for nerfstudio, instant-ngp, OpenSplat and Brush. If `splits` is true, also
 /// returns the three split files for readers of the NeRF-synthetic format.
@@ -27,6 +29,13 @@ pub(crate) fn files(cameras: &DatasetCameras, coverage: &str, splits: bool) -> V
         }
     }
     files
+}
+
+/// Returns a warning if a split file has no views. Some training programs cannot read such a file.
+pub(crate) fn split_warning(views: usize) -> Option<String> {
+    (views < LEAST_FOR_SPLITS).then(|| {
+        format!("a split file has no views: the files need a dataset of at least {LEAST_FOR_SPLITS} views, not {views}")
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,5 +122,19 @@ fn members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_says_that_a_split_file_has_no_views() {
+        for views in 1..20 {
+            let members = [Split::Train, Split::Validation, Split::Test];
+            let is_empty = |member: &Split| (0..views).all(|view| split_of(view) != *member);
+            assert_eq!(split_warning(views).is_some(), members.iter().any(is_empty), "{views}");
+        }
     }
 }

@@ -123,6 +123,23 @@ fn the_error_of_a_missing_ffmpeg_says_what_to_install() {
 }
 
 #[test]
+fn all_files_are_as_before_if_the_last_one_cannot_get_its_name() {
+    let place = Place::new();
+    let stop = AtomicBool::new(false);
+    let mut writer = plan(place.out.path(), SIZE, Codec::H264, 2).start(&stop).unwrap();
+    // No file can replace a folder. The posters get their names after the videos.
+    let obstacle = place.out.path().join("out.poster.png");
+    std::fs::create_dir(&obstacle).unwrap();
+    for i in 0..2 {
+        writer.frame(&ball(SIZE, i, [9; 3])).unwrap();
+    }
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("out.poster.png cannot be written"), "{error}");
+    std::fs::remove_dir(&obstacle).unwrap();
+    place.assert_untouched();
+}
+
+#[test]
 fn a_dropped_writer_leaves_no_files() {
     for codec in [Codec::H264, Codec::ProRes4444] {
         let place = Place::new();

@@ -61,7 +61,7 @@ impl Reflection {
         let clear = wgpu::Color::TRANSPARENT;
         let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear, None)?;
         let part = view.look.region;
-        let mips = part.width.max(part.height).ilog2().clamp(1, 7);
+        let mips = level_count(part);
         let readable = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let level = |format| texture(gpu, part, 1, format, readable, mips);
         let (color, height) = (level(SCENE_COLOR_FORMAT), level(HEIGHT_FORMAT));
@@ -132,6 +132,12 @@ impl Reflection {
         pass.set_scissor_rect(left, top, right - left, bottom - top);
         pass.draw(0..3, 0..1);
     }
+}
+
+/// Returns the number of mip levels of the reflection. There are enough levels for the widest blur in pictures of all
+/// sizes, so that pictures of all sizes have about the same blur.
+fn level_count(part: Region) -> u32 {
+    part.width.max(part.height).max(2).ilog2()
 }
 
 /// Returns the number of pixels by which the reflection extends beyond the reflected model, in any frame of a picture with
@@ -245,6 +251,18 @@ pub(crate) fn mirrored_box((min, max): (Vec3, Vec3), floor: f32) -> (Vec3, Vec3)
 mod tests {
     use super::*;
     use crate::region::clip_from_view;
+
+    #[test]
+    fn there_are_enough_levels_for_the_widest_blur_in_pictures_of_all_sizes() {
+        for (width, height) in [(960, 540), (1920, 1080), (3840, 2160), (2160, 3840)] {
+            // `reflectorDepthBlur` is 10. A point 2 units above the floor is seen from a distance of 4 units with the
+            // default field of view.
+            let pixels_per_unit = height as f32 / (2.0 * 17.5_f32.to_radians().tan());
+            let widest = BLUR * 10.0 * 2.0 * pixels_per_unit / 4.0;
+            let last = level_count(Region::whole(width, height)) - 1;
+            assert!(widest.log2() <= last as f32, "{width}×{height}: {widest} pixels, last level {last}");
+        }
+    }
 
     #[test]
     fn the_mirrored_camera_shows_the_mirror_image_with_left_and_right_swapped() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use glam::DMat4;
+use glam::{DMat4, DVec3};
 use plinth_scene::{DatasetViews, EnvironmentMap, Intrinsics, SceneAssets, build_dataset};
 use plinth_spec::settings::Coverage;
 use serde_json::{Value, json};
@@ -66,4 +66,16 @@ fn no_surface_is_drawn_that_is_closer_than_the_smallest_encoded_depth() {
     let outside = DatasetViews::Spread { count: 1, side: 64, coverage: Coverage::Hemisphere };
     let (drawn, encoded) = depths(&outside);
     assert!((drawn / encoded - 0.95).abs() < 1e-6, "{drawn} {encoded}");
+}
+
+#[test]
+fn no_surface_has_the_16_bit_depth_that_means_no_surface_if_cameras_have_very_different_distances() {
+    let even = EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] };
+    // The cameras look down at a box that extends from -1 to 1.
+    let world_from_camera = [3.0, 30.0].map(|z| DMat4::from_translation(DVec3::new(0.0, 0.0, z))).to_vec();
+    let views = DatasetViews::Given { intrinsics: Intrinsics::square(64, 0.7), world_from_camera };
+    let model = Arc::new(cuboid([-1.0; 3], [1.0; 3]));
+    let (_, set) = build_dataset(model, &settings(&json!({"output": "dataset"})), Some(even), &views).unwrap();
+    let value = (31.0 - set.depth_near) / (set.depth_far - set.depth_near) * 65_535.0;
+    assert!((65_533.0..65_534.5).contains(&value), "{value}: {} to {}", set.depth_near, set.depth_far);
 }

@@ -1,6 +1,6 @@
 //! Tests of the distance at which a picture with depth of field is in focus.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::models::{cuboid, scene};
 
@@ -27,4 +27,34 @@ fn the_focus_is_in_the_front_part_of_the_model_at_any_size_and_place() {
             assert!((0.0..0.5).contains(&part), "{change}, frame {}: {part} from front to rear", shot.index);
         }
     }
+}
+
+/// Returns the focus in each frame of a video whose camera moves along the z axis. The model extends from -1 to 1.
+fn focus_along(keyframes: &Value) -> Vec<f32> {
+    let path = json!({"effect": "keyframes", "dofEnabled": true, "length": 4, "keyframes": keyframes});
+    scene(cuboid([-1.0; 3], [1.0; 3]), &path).shots.iter().map(|shot| shot.focus).collect()
+}
+
+fn pose(z: f64, target: f64) -> Value {
+    json!({"pose": {"position": [0, 0, z], "lookAt": [0, 0, target], "fov": 60}})
+}
+
+#[test]
+fn a_camera_inside_the_model_focuses_on_what_it_looks_at() {
+    for (z, target, distance) in [(0.9, -0.5, 1.4), (0.8, -0.5, 1.3), (0.85, 0.55, 0.3), (0.2, -0.5, 0.7)] {
+        let focus = focus_along(&json!([pose(z, target)]))[0];
+        assert!((focus - distance).abs() < 1e-4, "from {z} to {target}: {focus}");
+    }
+    let far_target = focus_along(&json!([pose(0.2, -900.0)]))[0];
+    assert!((far_target - 1.2).abs() < 1e-4, "behind the model: {far_target}");
+}
+
+#[test]
+fn the_focus_of_a_camera_that_moves_into_the_model_does_not_jump() {
+    let focus = focus_along(&json!([pose(1.05, -0.5), pose(0.9, -0.5)]));
+    let (first, last) = (focus[0], focus[focus.len() - 1]);
+    // The focus is at first about an eighth of the model's depth behind the front, and at last on the point looked at.
+    assert!((first - 0.29).abs() < 1e-4 && (last - 1.4).abs() < 1e-4, "from {first} to {last}");
+    let step = focus.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f32::max);
+    assert!(step < 0.1, "the focus jumps by {step}");
 }

@@ -51,11 +51,12 @@ fn odd_models() -> Vec<(&'static str, Model)> {
 
 #[test]
 fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
-    let motions: [Value; 10] = [
+    let motions: [Value; 11] = [
         json!({}),
         json!({"easing": false, "sweepAngle": 95, "rotateY": 40}),
         json!({"effect": "hero-spin"}),
         json!({"effect": "showcase", "amplitude": 35, "rotateY": -70}),
+        json!({"effect": "showcase", "amplitude": 12, "rotateY": 90, "swayEnabled": true, "swayIntensity": 2}),
         json!({"effect": "zoom-orbit"}),
         json!({"effect": "reveal", "scaleFrom": 0.3}),
         json!({"panX": 30, "tiltX": 50, "rollZ": -20, "scaleY": 3, "scaleX": -1}),
@@ -80,6 +81,15 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
             }
         }
     }
+}
+
+#[test]
+fn a_distant_model_at_the_edge_of_a_wide_picture_is_not_cut_off() {
+    let pose = json!({"position": [0, 0, 40], "lookAt": [40, 0, 0], "fov": 90});
+    let path = json!({"effect": "keyframes", "length": 0.05, "keyframes": [{"pose": pose}]});
+    let scene = plain_scene(cuboid([-1.0; 3], [1.0; 3]), &path);
+    let outermost = outermost(&scene, &scene.shots[0], ASPECTS[0].1);
+    assert!((0.5..0.7).contains(&outermost), "{outermost}");
 }
 
 #[test]

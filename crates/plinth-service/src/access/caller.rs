@@ -110,7 +110,14 @@ pub(super) fn check_bearer(bearer: &Bearer, now: i64) -> Result<Role> {
     if bearer.workspace_is_deleted {
         return forbidden("the workspace of this key was deleted");
     }
-    bearer.role.map_or_else(|| forbidden("you are no longer a member of the workspace of this key"), Ok)
+    let Some(role) = bearer.role else {
+        return forbidden("you are no longer a member of the workspace of this key");
+    };
+    // Only members learn that the owner is suspended.
+    if bearer.is_owner_suspended {
+        return forbidden("the owner of the workspace of this key is suspended");
+    }
+    Ok(role)
 }
 
 pub(super) fn unauthorized(message: &str) -> ServiceError {

@@ -47,7 +47,8 @@ pub struct InvitationView {
 impl Service {
     /// Invites somebody to a team. If `email` is not empty, mails the link to this address. `link_base` is the beginning of
     /// the link; the secret is appended to it.
-    /// Errors: the caller's role does not allow the invitation, the address is malformed, or there are too many invitations.
+    /// Errors: the caller's role does not allow the invitation, the address is malformed or belongs to a member, or there are too many
+    /// invitations.
     pub async fn invite(
         &self,
         caller: &Caller,
@@ -64,6 +65,9 @@ impl Service {
             Box::pin(async move {
                 require(own.can_assign(role), "your role does not allow you to invite somebody with this role")?;
                 check_room(tx, &workspace.id, now).await?;
+                if let Some(email) = &email {
+                    check_is_no_member(tx, &workspace.id, email).await?;
+                }
                 invitations::insert(tx, &invitation(&workspace, role, email, account, now), &sha256).await?;
                 Ok(workspace.name)
             })
@@ -295,6 +299,16 @@ async fn check_room(tx: &mut Tx, workspace: &WorkspaceId, now: i64) -> Result<()
     if open >= limits::INVITATIONS {
         let message = format!("a team can have at most {} open invitations; revoke some first", limits::INVITATIONS);
         return Err(ServiceError::new(ErrorCode::LimitReached, message));
+    }
+    Ok(())
+}
+
+/// Returns an error if a member of a team has this address. The member could not accept an invitation.
+async fn check_is_no_member(tx: &mut Tx, workspace: &WorkspaceId, email: &str) -> Result<()> {
+    let members = workspaces::list_members(tx, workspace).await?;
+    if members.iter().any(|member| member.email == email) {
+        let message = format!("{email} is a member of this team already; change the member's role instead");
+        return Err(ServiceError::bad_request(message));
     }
     Ok(())
 }

@@ -32,11 +32,17 @@ impl Service {
 
     /// Returns an error if a link for a new password is unknown, used or expired.
     pub async fn check_password_link(&self, secret: &str) -> Result<()> {
+        self.account_of_password_link(secret).await.map(drop)
+    }
+
+    async fn account_of_password_link(&self, secret: &str) -> Result<AccountId> {
+        if !is_secret(secret) {
+            return Err(no_such_link());
+        }
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
-        let is_valid = is_secret(secret)
-            && sessions::is_link_valid(&mut conn, &sha256_hex(secret), LinkPurpose::SetPassword, now).await?;
-        if is_valid { Ok(()) } else { Err(no_such_link()) }
+        let account = sessions::find_link(&mut conn, &sha256_hex(secret), LinkPurpose::SetPassword, now).await?;
+        account.ok_or_else(no_such_link)
     }
 
     /// Sets a password with a mailed link. Ends all sessions of the account and invalidates its other links. Returns the
@@ -49,10 +55,11 @@ impl Service {
         password: String,
         browser: &str,
     ) -> Result<String> {
-        self.check_password_link(secret).await?;
+        let account = self.account_of_password_link(secret).await?;
         let hash = self.hash_new_password(client, password).await?;
         let (link, browser) = (sha256_hex(secret), browser.to_owned());
-        let set = self.write_at(move |tx, now| {
+        // The account is locked before its links are changed, as wherever its sessions are ended. Otherwise the two could deadlock.
+        let set = self.write_locked(account, move |tx, now| {
             Box::pin(async move {
                 let account = sessions::use_link(tx, &link, LinkPurpose::SetPassword, now).await?;
                 let account = account.ok_or_else(no_such_link)?;
@@ -61,7 +68,7 @@ impl Service {
                 let session = open(tx, &account, &browser, now).await?;
                 let email = email_of(tx, &account).await?;
                 Self::store_mail(tx, (MailKind::PasswordChanged, email), String::new(), now).await?;
-                Ok::<_, ServiceError>(session)
+                Ok(session)
             })
         });
         let session = set.await?;

@@ -67,7 +67,8 @@ impl Service {
         removed.await
     }
 
-    /// Deletes a team workspace. The keys of the workspace stop working immediately.
+    /// Deletes a team workspace. The keys of the workspace stop working immediately. Renders that no worker has claimed are cancelled
+    /// and refunded.
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
         let deleted = self.write_in_team_as_command(id, move |tx, workspace, now| {
             Box::pin(async move {
@@ -75,7 +76,15 @@ impl Service {
                 Ok(())
             })
         });
-        deleted.await
+        deleted.await?;
+        // No render can be ordered any more.
+        if let Err(error) = self.cancel_queued_in(id).await {
+            tracing::warn!(
+                workspace.id = %id, error = %error, cause = ?error.cause,
+                "queued renders of a deleted workspace could not be cancelled; the next cleanup cancels them"
+            );
+        }
+        Ok(())
     }
 
     /// Runs `work` in a transaction that holds the lock of the owner of a team workspace, and passes it the workspace and the current

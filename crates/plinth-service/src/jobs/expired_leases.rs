@@ -3,11 +3,11 @@
 use plinth_db::leases::{self, Lost};
 use plinth_db::renders::Render;
 use plinth_db::{Tx, accounts, queue, unreferenced_objects};
-use plinth_spec::state::{HlsStatus, RenderEvent};
+use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent};
 use plinth_spec::{FailureCode, limits};
 use plinth_store::attempt_prefix;
 
-use super::packaging::{event_of_death, move_packaging};
+use super::packaging::move_packaging;
 use super::report::{LATE_MS, fail};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
@@ -25,9 +25,10 @@ pub struct Reclaimed {
 }
 
 impl Service {
-    /// Requeues renders whose lease has expired. A render whose lease has expired too often fails and is refunded.
-    /// Several machines may call this method concurrently; each render is handled once. A render whose account is locked,
-    /// or for which an error occurs, is left for the next call.
+    /// Requeues renders and packagings whose lease has expired. If the lease has expired too often, a render fails and is
+    /// refunded; a packaging fails, and the video remains available. Several machines may call this method concurrently;
+    /// each render is handled once. A render whose account is locked, or for which an error occurs, is left for the next
+    /// call.
     pub async fn reclaim_expired_leases(&self) -> Result<Reclaimed> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -58,13 +59,15 @@ impl Service {
                 if !leases::is_lost(tx, &render.id, &token, now).await? {
                     return Ok(false);
                 }
-                let collected = if render.hls_status == HlsStatus::Processing {
-                    move_packaging(tx, &render, &token, (event_of_death(&render), None), now).await?.is_ok()
-                } else if losses < limits::LOSSES {
-                    requeue(tx, &render, &token, now).await?
-                } else {
-                    let message = "the render nodes that worked on this render stopped responding";
-                    fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
+                let is_packaging = render.hls_status == HlsStatus::Processing;
+                let collected = match (is_packaging, losses < limits::LOSSES) {
+                    (true, true) => requeue_packaging(tx, &render, &token, now).await?,
+                    (true, false) => move_packaging(tx, &render, &token, (HlsEvent::Fail, None), now).await?.is_ok(),
+                    (false, true) => requeue(tx, &render, &token, now).await?,
+                    (false, false) => {
+                        let message = "the render nodes that worked on this render stopped responding";
+                        fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
+                    }
                 };
                 Ok::<_, ServiceError>(collected)
             })
@@ -86,5 +89,14 @@ async fn requeue(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<
     if is_requeued {
         unreferenced_objects::insert(tx, &attempt_prefix(&render.id, render.attempt), now + LATE_MS).await?;
     }
+    Ok(is_requeued)
+}
+
+/// Requeues the packaging of a render. The files of the interrupted attempt remain until the packaging succeeds or fails,
+/// which schedules them for deletion.
+async fn requeue_packaging(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<bool> {
+    let used = queue::measure_slot(tx, &render.id, token, now, true).await?;
+    let is_requeued = leases::requeue_lost_packaging(tx, &render.id, token, now).await?;
+    queue::charge_slot(tx, used, now).await?;
     Ok(is_requeued)
 }

@@ -12,9 +12,6 @@ use super::report::LATE_MS;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Maximum number of packaging attempts. If the lease of the last attempt expires, the packaging fails.
-const ATTEMPTS: i64 = 3;
-
 impl Service {
     /// Publishes the HLS files, which the worker has stored under the attempt numbers of its claim. `bytes` is the size of
     /// all HLS files.
@@ -48,12 +45,6 @@ impl Service {
         });
         reported.await
     }
-}
-
-/// Returns the event for a packaging whose lease has expired: a new attempt, or failure if this was the last allowed
-/// attempt.
-pub(super) const fn event_of_death(render: &Render) -> HlsEvent {
-    if render.hls_attempt < ATTEMPTS { HlsEvent::Release } else { HlsEvent::Fail }
 }
 
 /// Changes the state of a packaging after an event. `bytes` is the size of the published files, if the event publishes

@@ -16,7 +16,7 @@ pub(crate) use arrivals::Arrivals;
 const DRAWING_LEASE_MS: i64 = 6000;
 /// Time after a preview for which its worker counts as having the model loaded, in milliseconds. Workers unload a model after
 /// about a minute without a request.
-const HOLDING_MS: i64 = 65_000;
+pub(crate) const HOLDING_MS: i64 = 65_000;
 /// Time for which a request is reserved for the worker that has the model loaded, in milliseconds.
 const RESERVED_MS: i64 = 2000;
 /// Maximum time that a request waits for its picture, in milliseconds. It is longer than the time limit of a frame.

@@ -58,7 +58,7 @@ impl Service {
         Ok(Hold { service: self.clone(), id, renewing, lost })
     }
 
-    fn hold_ms(&self) -> i64 {
+    pub(crate) fn hold_ms(&self) -> i64 {
         i64::from(self.options.hold_secs) * 1000
     }
 

@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
-use plinth_db::{DbError, TimeLimits, sessions, tokens};
+use plinth_db::sessions::LinkPurpose;
+use plinth_db::{DbError, TimeLimits, accounts, sessions, tokens};
 use plinth_service::Meter;
 use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 use plinth_spec::{ErrorCode, limits};
 use plinth_testkit::{TestDatabase, on_both_databases};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::oneshot;
 
+use crate::teams::until_a_transaction_waits;
 use crate::test_service::{self, EMAIL, START, TestService, client, code, new_key};
 
 async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str) {
@@ -73,8 +77,8 @@ async fn a_request_succeeds_even_if_the_time_of_the_last_use_cannot_be_stored() 
     let time_limits = TimeLimits { lock: Duration::from_millis(200), ..TimeLimits::default() };
     let limited = test_service.limited(database.address(), time_limits).await;
     test_service.wait_ms(60_000);
-    let (locked, is_locked) = tokio::sync::oneshot::channel();
-    let (end, is_ended) = tokio::sync::oneshot::channel::<()>();
+    let (locked, is_locked) = oneshot::channel();
+    let (end, is_ended) = oneshot::channel::<()>();
     let db = service.db().clone();
     let locking = tokio::spawn(async move {
         let locking = db.write(|tx| {
@@ -161,6 +165,15 @@ async fn a_member_works_in_the_workspace_and_its_owner_pays(address: &str) {
     assert_eq!(code(service.model(&test_service.caller, model.model_id.as_str()).await), ErrorCode::ModelNotFound);
     let own = service.purchases(&caller, None, None).await.unwrap();
     assert_eq!(own.data.len(), 1, "the list has what the workspace spent, but not the signup bonus of its owner");
+
+    test_service::set_suspended(service, EMAIL, true).await;
+    let error = service.authenticate(Some(&token)).await.unwrap_err();
+    assert_eq!((error.code, error.message.contains("owner")), (ErrorCode::Forbidden, true), "{error}");
+    service.remove_member(&team.id, "grace@example.org").await.unwrap();
+    let error = service.authenticate(Some(&token)).await.unwrap_err();
+    assert_eq!((error.code, error.message.contains("member")), (ErrorCode::Forbidden, true), "{error}");
+    service.set_member(&team.id, "grace@example.org", Role::Editor).await.unwrap();
+    test_service::set_suspended(service, EMAIL, false).await;
 
     service.set_member(&team.id, "grace@example.org", Role::Viewer).await.unwrap();
     let viewer = service.authenticate(Some(&token)).await.unwrap();
@@ -493,7 +506,7 @@ async fn requests_of_one_account_do_not_use_up_the_connections() {
     let service = &test_service.service;
     let guest = test_service::caller(service, "guest@example.org").await;
     let key = format!("requests:{}", test_service.caller.token_id.as_ref().unwrap());
-    let (locked, is_locked) = tokio::sync::oneshot::channel();
+    let (locked, is_locked) = oneshot::channel();
     // Another process takes three seconds to count a request of the same account.
     let slow = service.db().clone();
     let slow = tokio::spawn(async move {
@@ -548,6 +561,44 @@ async fn a_limit_that_is_known_to_be_exceeded_needs_no_database() {
     test_service.wait_ms(60_000);
     assert!(service.count_request(caller, Meter::Requests).await.is_err(), "a new window is in the database");
     assert!(!other.count_request(caller, Meter::Requests).await.unwrap().is_exceeded);
+}
+
+/// PostgreSQL only: SQLite has no row locks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_link_ends_while_its_account_signs_out_everywhere() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let (service, account) = (&test_service.service, test_service.caller.account_id.clone());
+    let secret = "a".repeat(43);
+    let (id, sha256) = (account.clone(), hex::encode(Sha256::digest(&secret)));
+    let inserting = service.db().write(move |tx| {
+        let ends_at = START + 60_000;
+        Box::pin(async move { sessions::insert_link(tx, &sha256, &id, LinkPurpose::SetPassword, ends_at).await })
+    });
+    inserting.await.unwrap();
+    let (locked, is_locked) = oneshot::channel();
+    let (end, is_ended) = oneshot::channel::<()>();
+    let db = service.db().clone();
+    let signing_out = tokio::spawn(async move {
+        let deleting = db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &account).await?;
+                locked.send(()).unwrap();
+                is_ended.await.unwrap();
+                sessions::delete_all(tx, &account).await
+            })
+        });
+        deleting.await
+    });
+    is_locked.await.unwrap();
+    let client = client("192.0.2.1");
+    let setting = service.set_password_by_link(&client, &secret, "a long password".to_owned(), "");
+    let (set, ()) = tokio::join!(setting, async {
+        until_a_transaction_waits(&database).await;
+        end.send(()).unwrap();
+    });
+    signing_out.await.unwrap().unwrap();
+    assert_eq!(code(set), ErrorCode::Unauthorized);
 }
 
 mod both {

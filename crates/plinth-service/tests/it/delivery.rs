@@ -137,6 +137,29 @@ async fn the_renders_of_a_deleted_team_are_deleted_after_they_have_ended(address
     assert_eq!((swept.renders, swept.objects), (0, some_files().stored.len() as u64));
 }
 
+async fn queued_renders_of_a_deleted_team_are_cancelled_and_refunded(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let (team, editor) = team_with(&test_service, &grace).await;
+    let paid = async || test_service.account().await.paid;
+    upload(service, &editor, "x.glb", &glb_with_triangle("a"), CHEAP).await.unwrap();
+    let claim = test_service.claim().await;
+    for (name, settings) in [("b", CHEAP), ("c", None)] {
+        upload(service, &editor, "y.glb", &glb_with_triangle(name), settings).await.unwrap();
+    }
+    assert_eq!(paid().await, 98);
+    service.delete_workspace(&team).await.unwrap();
+    assert_eq!(paid().await, 99, "a worker has claimed the other render");
+    assert!(service.claim_renders("worker", 1).await.unwrap().is_empty());
+    assert_eq!(service.clean_up().await.unwrap().renders, 2);
+    // A worker that stops returns its render to the queue.
+    service.release_render(&claim).await.unwrap().unwrap();
+    assert_eq!(service.clean_up().await.unwrap().renders, 1);
+    assert_eq!(paid().await, 100);
+    test_service.assert_balanced().await;
+}
+
 async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
     let test_service = TestService::new(address).await;
     test_service.grant(plinth_spec::funding::Pool::Paid, 1000).await;
@@ -285,6 +308,7 @@ mod both {
         files_are_available_after_the_worker_reports_them
         the_files_of_a_failed_render_are_hidden_and_deleted
         the_renders_of_a_deleted_team_are_deleted_after_they_have_ended
+        queued_renders_of_a_deleted_team_are_cancelled_and_refunded
         a_prores_video_and_a_dataset_have_their_own_types
         hls_files_are_available_when_ready_and_by_valid_names_only
         a_models_file_is_downloaded_under_its_name

@@ -270,8 +270,12 @@ async fn packaging_fails_after_three_lost_workers_and_the_video_remains(address:
     let claim = test_service.claim().await;
     service.poster_stored(&claim).await.unwrap().unwrap();
     service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
-    for _death in 0..3 {
-        assert!(service.claim_packaging("w").await.unwrap().is_some());
+    for loss in 1..=3 {
+        // Releasing a packaging does not count as a lost attempt, but the next attempt has another number.
+        let released = service.claim_packaging("w").await.unwrap().unwrap();
+        service.release_packaging(&released).await.unwrap().unwrap();
+        let lost = service.claim_packaging("w").await.unwrap().unwrap();
+        assert_eq!((released.render.hls_attempt, lost.render.hls_attempt), (2 * loss - 1, 2 * loss));
         test_service.wait_ms(59_000);
         assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 0);
         test_service.wait_ms(2_000);

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use plinth_db::renders::Render;
 use plinth_db::{DbError, TimeLimits, instance, leases, mails, renders, storage, unreferenced_objects};
-use plinth_service::CleanupReport;
 use plinth_service::jobs::Reclaimed;
+use plinth_service::{CleanupReport, Service, ServiceOptions};
 use plinth_spec::id::RenderId;
 use plinth_spec::state::RenderStatus;
 use plinth_testkit::on_both_databases;
@@ -166,6 +166,47 @@ async fn times_are_corrected_after_the_clock_was_set_back(address: &str) {
     assert_eq!(ahead.as_deref(), Some("3600000"));
 }
 
+async fn leases_and_holds_of_killed_processes_end_after_the_clock_was_set_back(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    for name in ["chair", "table"] {
+        test_service.upload(name, Some("{}")).await.unwrap();
+    }
+    let (running, killed) = (test_service.claim_first().await, test_service.claim_first().await);
+    drop(service.hold_storage().await.unwrap());
+    service.correct_times().await.unwrap();
+    test_service.wait_ms(-3_600_000);
+    service.correct_times().await.unwrap();
+    test_service.wait_ms(60_000);
+    assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 0, "workers have time to renew their leases");
+    assert!(service.renew_claim(&running).await.unwrap().is_ok());
+    test_service.wait_ms(1);
+    assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 1);
+    assert!(service.renew_claim(&killed).await.unwrap().is_err());
+    assert!(service.renew_claim(&running).await.unwrap().is_ok());
+    assert!(service.is_held().await.unwrap());
+    test_service.wait_ms(600_000 - 60_001);
+    assert!(!service.is_held().await.unwrap());
+}
+
+async fn workers_with_a_longer_lease_keep_it_after_the_clock_was_set_back(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let options = ServiceOptions { lease_secs: 600, ..service.options().clone() };
+    let worker = Service::new(service.db().clone(), service.store().clone(), options);
+    let claim = worker.claim_renders("worker", 1).await.unwrap().remove(0);
+    service.correct_times().await.unwrap();
+    for step_ms in [500_000, 3_600_000] {
+        test_service.wait_ms(-step_ms);
+        assert!(worker.renew_claim(&claim).await.unwrap().is_ok());
+        service.correct_times().await.unwrap();
+        // The worker renews its leases three times per lease time.
+        test_service.wait_ms(200_000);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 0, "{step_ms}");
+    }
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -176,5 +217,7 @@ mod both {
         cleanups_do_not_wait_for_the_measuring_of_old_renders
         a_cleanup_does_not_end_at_prefixes_without_files
         times_are_corrected_after_the_clock_was_set_back
+        leases_and_holds_of_killed_processes_end_after_the_clock_was_set_back
+        workers_with_a_longer_lease_keep_it_after_the_clock_was_set_back
     }
 }

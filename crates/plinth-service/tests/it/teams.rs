@@ -12,11 +12,12 @@ use plinth_spec::funding::Balance;
 use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::{ErrorCode, limits};
-use plinth_testkit::{TestDatabase, on_both_databases, postgres};
+use plinth_testkit::{TestDatabase, glb_with_triangle, on_both_databases, postgres};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::test_service::{EMAIL, START, TestService, account, caller, client, code};
+use crate::model_storage::{CHEAP, team_with};
+use crate::test_service::{EMAIL, START, TestService, account, caller, client, code, upload};
 use crate::writers;
 
 const GRACE: &str = "grace@example.org";
@@ -222,6 +223,23 @@ async fn a_member_who_becomes_the_owner_meanwhile_is_not_removed() {
     assert_eq!(roles(service, owner, &team).await, set(expected));
 }
 
+/// PostgreSQL only: `psql` makes the row of a queued render unreadable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_is_deleted_even_if_its_queued_renders_cannot_be_cancelled() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let grace = caller(service, GRACE).await;
+    let (team, editor) = team_with(&test_service, &grace).await;
+    upload(service, &editor, "x.glb", &glb_with_triangle("a"), CHEAP).await.unwrap();
+    let mut psql = Command::new(postgres().join("psql"));
+    let sql = "UPDATE renders SET pool = 'unknown'";
+    let done = psql.args(["-X", "-d", database.address(), "-c", sql]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    service.delete_workspace(&team).await.unwrap();
+    assert_eq!(code(service.delete_workspace(&team).await), ErrorCode::NotFound);
+}
+
 async fn a_removed_member_does_not_come_back_by_an_open_invitation(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, owner) = (&test_service.service, &test_service.caller);
@@ -229,11 +247,12 @@ async fn a_removed_member_does_not_come_back_by_an_open_invitation(address: &str
     let grace = caller(service, GRACE).await;
     let id = grace.account_id.as_str();
     for way in ["removed", "left", "command"] {
+        let invite = async |email: &str| service.invite(owner, team.as_str(), Role::Editor, email, "").await;
+        let of_grace = invite(" Grace@example.org").await.unwrap().link;
         service.set_member(&team, GRACE, Role::Editor).await.unwrap();
+        assert_eq!(code(invite(" Grace@example.org").await), ErrorCode::BadRequest, "a member needs no invitation");
         let offer = service.offer_team(owner, team.as_str(), id, "").await.unwrap().link;
-        let invite =
-            async |email: &str| service.invite(owner, team.as_str(), Role::Editor, email, "").await.unwrap().link;
-        let (of_grace, of_anybody) = (invite(" Grace@example.org").await, invite("").await);
+        let of_anybody = invite("").await.unwrap().link;
         match way {
             "removed" => service.remove_from_team(owner, team.as_str(), id).await.unwrap(),
             "left" => service.leave_team(&grace, team.as_str()).await.unwrap(),

@@ -26,5 +26,6 @@ pub const NAME_CHARS: usize = 256;
 pub const QUOTE_ITEMS: usize = 100;
 /// Maximum number of renders in one batch.
 pub const BATCH_ITEMS: usize = 100;
-/// Maximum number of times that a render is requeued because its worker stopped responding.
+/// Maximum number of times that a render is requeued because its worker stopped responding. Its packaging has the same
+/// limit, and is counted separately.
 pub const LOSSES: i64 = 2;

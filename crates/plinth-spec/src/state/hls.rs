@@ -26,6 +26,8 @@ events! {
         Claim = "claim": Pending => Processing;
         /// A worker returns the packaging to the queue.
         Release = "release": Processing => Pending;
+        /// The worker's lease expired. Another worker may claim the packaging.
+        Lose = "lose": Processing => Pending;
         /// All files of the stream are stored.
         Finish = "finish": Processing => Ready;
         /// The packaging failed.
@@ -40,12 +42,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exactly_five_moves_are_allowed() {
+    fn exactly_six_moves_are_allowed() {
         assert_eq!(
             transition_names(),
             [
                 ("claim", "pending", "processing"),
                 ("release", "processing", "pending"),
+                ("lose", "processing", "pending"),
                 ("finish", "processing", "ready"),
                 ("fail", "processing", "failed"),
                 ("skip", "pending", "skipped"),

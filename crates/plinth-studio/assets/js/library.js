@@ -1,6 +1,7 @@
 // The library page: plays the thumbnail video of a model while the pointer is on its tile or the tile has the focus,
 // and counts the chosen models.
 
+import { countChosen } from "./bulk.js";
 import { el } from "./dom.js";
 import { follow, refresh } from "./live.js";
 
@@ -25,25 +26,6 @@ function enliven(picture) {
   area.addEventListener("blur", stop);
 }
 
-/**
- * Shows the number of chosen models, and updates it after each change.
- * @param {HTMLFormElement} bulk
- */
-function count(bulk) {
-  const show = () => {
-    const chosen = bulk.querySelectorAll(".pick input:checked").length;
-    const text = chosen === 0 ? "With the chosen models" : chosen === 1 ? "1 model chosen" : `${chosen} models chosen`;
-    const shown = bulk.querySelector(".count");
-    if (shown && shown.textContent !== text) shown.textContent = text;
-  };
-  bulk.addEventListener("change", show);
-  // Otherwise, the Enter key on a checkbox would press the first button of the form.
-  bulk.addEventListener("keydown", (/** @type {any} */ event) => {
-    if (event.key === "Enter" && event.target.type === "checkbox") event.preventDefault();
-  });
-  show();
-}
-
 /** @type {{close: () => void} | null} */
 let following = null;
 
@@ -53,7 +35,7 @@ let following = null;
  */
 function start(page) {
   for (const picture of page.querySelectorAll("[data-video]")) enliven(picture);
-  for (const bulk of page.querySelectorAll("form.bulk")) count(bulk);
+  for (const bulk of page.querySelectorAll("form.bulk")) countChosen(bulk, "model");
   following?.close();
   const grid = page.querySelector("[data-events]");
   following = grid && follow(grid, async ({ id, isFinal, gone }) => {

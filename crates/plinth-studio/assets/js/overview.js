@@ -1,5 +1,7 @@
-// The list of renders: follows the unfinished renders, and shows the picture of a render as soon as it is ready.
+// The list of renders: follows the unfinished renders, shows the picture of a render as soon as it is ready, and counts the chosen
+// renders.
 
+import { countChosen } from "./bulk.js";
 import { follow, refresh } from "./live.js";
 
 /** @type {HTMLElement | null} */
@@ -9,3 +11,6 @@ if (list) {
     if (isFinal || (before && before !== status)) refresh(`render-${id}`);
   });
 }
+
+const bulk = document.querySelector("form.bulk");
+if (bulk) countChosen(bulk, "render");

@@ -22,6 +22,7 @@ pub(crate) mod overview;
 pub(crate) mod preview;
 pub(crate) mod recovery;
 pub(crate) mod render;
+pub(crate) mod render_delete;
 pub(crate) mod session;
 pub(crate) mod sign_in;
 pub(crate) mod teams;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::extract::{Query, State};
+use axum::http::Uri;
 use axum::response::Response;
 use plinth_service::renders::{RenderProgress, RenderQuery};
 use plinth_spec::id::RenderId;
@@ -11,7 +12,8 @@ use plinth_spec::page::PageMeta;
 use plinth_spec::wire::{Account, Render};
 use serde::Deserialize;
 
-use super::render::{has_poster, kind, read_settings};
+use super::render::{has_poster, kind, model_name, read_settings};
+use crate::destination::Destination;
 use crate::error::Result;
 use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
@@ -36,6 +38,10 @@ struct OverviewPage {
     older: Option<String>,
     /// Whether the request had a cursor. If so, the page does not start with the newest render.
     is_older: bool,
+    /// This page, to which the deletion of renders leads back.
+    list: Destination,
+    /// Whether a browser without scripts reloads the page. A reload would clear checkboxes, so a page that has some is not reloaded.
+    reloads: bool,
     /// Base URL of the API.
     api: String,
 }
@@ -51,6 +57,8 @@ struct Card {
     created: DisplayTime,
     /// Progress of a render that has not ended.
     live: Option<LiveRender>,
+    /// Whether the render has ended, so that it can be deleted.
+    is_ended: bool,
 }
 
 /// Query parameters of the list.
@@ -63,6 +71,7 @@ pub(crate) async fn show(
     State(studio): State<Studio>,
     user: CurrentUser,
     Query(place): Query<PageQuery>,
+    uri: Uri,
 ) -> Result<Response> {
     let (service, caller) = (&studio.service, user.caller());
     let query = RenderQuery {
@@ -82,7 +91,8 @@ pub(crate) async fn show(
     let live = service.render_progress(caller, &unfinished).await?;
     let live: BTreeMap<_, _> = live.into_iter().map(|render| (render.id.clone(), render)).collect();
     let card = |(render, name)| card(render, name, live.get(&render.id));
-    let cards = renders.data.iter().zip(names).map(card).collect::<Result<_>>()?;
+    let cards = renders.data.iter().zip(names).map(card).collect::<Result<Vec<_>>>()?;
+    let has_checkboxes = caller.role.can_edit() && cards.iter().any(|card| card.is_ended);
     let mut response = page(&OverviewPage {
         frame: Frame::new(&studio, "Renders", Some(&user)).at("renders").with_scripts(&["overview.js"]),
         account: service.account(caller).await?,
@@ -91,6 +101,8 @@ pub(crate) async fn show(
         cards,
         older,
         is_older: place.after.is_some(),
+        list: Destination::of(&uri),
+        reloads: !live.is_empty() && !has_checkboxes,
         api: format!("{}/v1", studio.site.url),
     });
     allow_files(&studio, &mut response).await?;
@@ -101,13 +113,14 @@ fn card(render: &Render, name: Option<String>, progress: Option<&RenderProgress>
     let settings = read_settings(render)?;
     Ok(Card {
         id: render.id.to_string(),
-        name: name.unwrap_or_else(|| "a deleted model".to_owned()),
+        name: model_name(name),
         kind: kind(render, &settings),
         status: format::status(render.status),
         status_name: render.status.as_str(),
         has_poster: has_poster(render, &settings),
         created: DisplayTime::of(render.created_at.0),
         live: progress.map(LiveRender::of),
+        is_ended: render.status.is_final(),
     })
 }
 

@@ -36,6 +36,8 @@ struct RenderPage {
     live: Option<LiveRender>,
     /// Whether the user can cancel the render, which no worker has claimed yet.
     may_cancel: bool,
+    /// Whether the user can delete the render, which has ended.
+    may_delete: bool,
     /// Error message of a failed render.
     problem: Option<String>,
     /// What the user can do about the failure.
@@ -83,7 +85,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     let read = read_settings(&render)?;
     let names = service.model_names(caller, std::slice::from_ref(&render.model_id)).await?;
     let name = names.into_iter().flatten().next();
-    let (has_model, name) = (name.is_some(), name.unwrap_or_else(|| "a deleted model".to_owned()));
+    let (has_model, name) = (name.is_some(), model_name(name));
     let files = service.list_render_files(caller, &id).await?;
     let has = |wanted| files.iter().any(|(file, _bytes)| *file == wanted);
     let video = [OutputFile::Web, OutputFile::Video].into_iter().find(|video| has(*video));
@@ -98,6 +100,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         status: format::status(render.status),
         live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
         may_cancel: render.status == RenderStatus::Pending && caller.role.can_edit(),
+        may_delete: render.status.is_final() && caller.role.can_edit(),
         problem: render.error_message.as_deref().map(sentence),
         advice: render.failure_code.map(FailureCode::advice),
         refund: if render.status.has_failed() { service.render_refund(caller, &id).await? } else { None },
@@ -147,6 +150,11 @@ pub(crate) async fn file(
 ) -> Result<Redirect> {
     let link = studio.service.download_url(user.caller(), &id, Some(&asset), None).await?;
     Ok(Redirect::temporary(&link.url))
+}
+
+/// Returns the name to show for the model of a render. `name` is `None` if the model was deleted.
+pub(super) fn model_name(name: Option<String>) -> String {
+    name.unwrap_or_else(|| "a deleted model".to_owned())
 }
 
 /// Returns whether the poster of a render is available.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use plinth_pipeline::EnvironmentFiles;
 
-use super::Usage;
+use super::{Usage, outputs};
 
 /// Returns the flag `--env`.
 pub(crate) fn arg() -> Arg {
@@ -29,6 +29,14 @@ pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
     let files: Vec<PathBuf> = given.flat_map(|path| parts(path)).collect();
     match files.as_slice() {
         [] => Ok(None),
+        [exr] if outputs::extension(exr) == "exr" => {
+            let message = format!(
+                "--env does not take OpenEXR: `plinth environment encode {} -o DIR` makes the three parts of a gain map, \
+                 which it takes",
+                exr.display()
+            );
+            Err(Usage(message).into())
+        }
         [hdr] => Ok(Some(EnvironmentFiles::Radiance(hdr.clone()))),
         [sdr, gain_map, metadata] => Ok(Some(EnvironmentFiles::GainMap {
             sdr: sdr.clone(),

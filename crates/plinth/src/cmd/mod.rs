@@ -23,8 +23,9 @@ pub(crate) mod serve;
 pub(crate) mod settings;
 pub(crate) mod worker;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, value_parser};
 use plinth_service::ServiceError;
@@ -91,6 +92,17 @@ fn model_arg() -> Arg {
 
 fn json_arg(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
+}
+
+/// Reads a text file. A byte order mark at its beginning is left out.
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(without_byte_order_mark(&text).to_owned())
+}
+
+/// Returns a text without the byte order mark that some editors and shells write at its beginning.
+fn without_byte_order_mark(text: &str) -> &str {
+    text.strip_prefix('\u{FEFF}').unwrap_or(text)
 }
 
 /// Runs an async command to completion.

@@ -151,7 +151,7 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
         }
         Some(file) => {
             let shown = || file.display().to_string();
-            let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+            let text = super::read_text(file)?;
             Some(read_cameras(&text, settings.dataset().quality.side()).with_context(shown)?)
         }
     };

@@ -229,9 +229,7 @@ fn settings_file(args: &ArgMatches) -> Option<&Path> {
 /// output, the extension of the output file can determine it.
 fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     let text = match (settings_file(args), args.get_one::<String>("settings")) {
-        (Some(file), _) => {
-            std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?
-        }
+        (Some(file), _) => super::read_text(file)?,
         (None, Some(given)) => given.clone(),
         (None, None) => "{}".to_owned(),
     };
@@ -263,6 +261,14 @@ mod tests {
     fn settings_of(flags: &[&str]) -> Result<RenderSettings> {
         let args = [&["render", "model.glb", "-o", "out.mp4"], flags].concat();
         settings(&command().try_get_matches_from(args).unwrap())
+    }
+
+    #[test]
+    fn a_settings_file_may_begin_with_a_byte_order_mark() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "\u{FEFF}{\"zoom\": 1.2}").unwrap();
+        let given = format!("@{}", file.path().display());
+        assert_eq!(settings_of(&["--settings", &given]).unwrap().echoed(), json!({"zoom": 1.2}));
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn secret(row: &Row) -> Result<Option<(String, String)>> {
     if !row.is_secret {
         return Ok(None);
     }
-    let name = format!("{}_FILE", row.variable());
+    let name = row.file_variable();
     let Some(path) = own_variable(&name)? else { return Ok(None) };
     let text = std::fs::read_to_string(&path).with_context(|| format!("{name}: {path} cannot be read"))?;
     let text = text.trim();

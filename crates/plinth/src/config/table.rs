@@ -83,6 +83,11 @@ impl Row {
     pub(crate) fn variable(&self) -> String {
         format!("PLINTH_{}", self.key.to_ascii_uppercase())
     }
+
+    /// Returns the name of the environment variable that names a file with a secret.
+    pub(crate) fn file_variable(&self) -> String {
+        format!("{}_FILE", self.variable())
+    }
 }
 
 macro_rules! is_secret {
@@ -280,8 +285,10 @@ pub(crate) fn args(groups: &'static [Group]) -> impl Iterator<Item = Arg> {
         } else {
             arg
         };
+        let file =
+            if row.is_secret { format!(", or the path of a file in {}", row.file_variable()) } else { String::new() };
         arg.long(row.flag()).value_name(row.takes).action(ArgAction::Set).help_heading("Configuration").help(format!(
-            "{} [env: {}] [default: {default}]",
+            "{} [env: {}{file}] [default: {default}]",
             row.description,
             row.variable()
         ))
@@ -333,6 +340,16 @@ mod tests {
 
         assert_eq!(FENCE.takes, FenceMode::names("|"));
         assert!(matches!(FENCE.default, Default::Text(text) if text == FenceMode::default().to_string()));
+    }
+
+    #[test]
+    fn the_help_of_a_secret_names_the_variable_for_its_file() {
+        let help = |row: &Row| {
+            let found = args(&[Group::Accounts]).find(|arg| arg.get_id() == row.key).unwrap();
+            found.get_help().unwrap().to_string()
+        };
+        assert!(help(&SMTP_URL).contains("[env: PLINTH_SMTP_URL, or the path of a file in PLINTH_SMTP_URL_FILE]"));
+        assert!(!help(&MAIL_FROM).contains("_FILE"));
     }
 
     #[test]

@@ -55,6 +55,9 @@ fn custom_cameras_give_a_folder_with_their_poses() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     let manifest: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&manifest["frames"], &manifest["files"][0]["kind"]), (&json!(3), &json!("dataset")));
+    let warnings = manifest["warnings"].as_array().unwrap();
+    let says = |warning: &Value| warning.as_str().unwrap().contains("at least 5 views, not 3");
+    assert!(warnings.iter().any(says), "{warnings:?}");
     let read =
         |name: &str| -> Value { serde_json::from_slice(&std::fs::read(Path::new(&set).join(name)).unwrap()).unwrap() };
     let poses = |file: &Value| -> Vec<f64> {

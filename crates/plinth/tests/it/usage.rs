@@ -26,7 +26,7 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     let place = Place::new();
     let older = place.file("out.mp4");
     std::fs::write(&older, "").unwrap();
-    let cases: [(&str, &[&str], &str); 23] = [
+    let cases: [(&str, &[&str], &str); 24] = [
         ("out.mp4", &["--zoom", "9"], "zoom must be a number from 0.5 to 2"),
         ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "the nearest is 'bgColor'"),
         ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
@@ -40,6 +40,7 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
         ("out.mp4", &["--web", &older], "is the name of two outputs"),
         ("out.mp4", &["--env", "sdr.webp,gain.webp"], "--env takes one .hdr file, or the three parts"),
         ("out.mp4", &["--env", "a.hdr", "--env", "b.hdr"], "--env takes one .hdr file, or the three parts"),
+        ("out.mp4", &["--env", "a.exr"], "`plinth environment encode a.exr -o DIR` makes the three parts"),
         ("out.mp4", &["--output", "dataset"], "the output of a dataset must be a .zip or a folder"),
         ("out.mp4", &["--split"], "--cameras and --split are for datasets"),
         ("out.zip", &["--output", "video"], "a .zip holds a dataset; leave out --output video"),

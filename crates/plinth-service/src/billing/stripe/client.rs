@@ -93,6 +93,8 @@ fn session_form(purchase: &Purchase, price: &str, buyer: &str, [paid_url, back_u
     form.append_pair("success_url", paid_url).append_pair("cancel_url", back_url);
     form.append_pair("client_reference_id", purchase.id.as_str());
     form.append_pair("customer_email", buyer);
+    // With this feature, buyers pay in their own currency, and events may contain an amount that is not the price of the purchase.
+    form.append_pair("adaptive_pricing[enabled]", "false");
     // Stripe copies the metadata of a payment to its charge, so events about refunds contain the purchase, too.
     for name in ["metadata[plinth_purchase]", "payment_intent_data[metadata][plinth_purchase]"] {
         form.append_pair(name, purchase.id.as_str());
@@ -100,6 +102,8 @@ fn session_form(purchase: &Purchase, price: &str, buyer: &str, [paid_url, back_u
     form.append_pair("line_items[0][quantity]", "1");
     if price.starts_with("price_") {
         form.append_pair("line_items[0][price]", price);
+        // A price at Stripe can have amounts in several currencies. Without this field, the buyer's location selects one of them.
+        form.append_pair("currency", &purchase.currency);
     } else {
         form.append_pair("line_items[0][price_data][currency]", &purchase.currency);
         form.append_pair("line_items[0][price_data][unit_amount]", &amount);
@@ -111,4 +115,47 @@ fn session_form(purchase: &Purchase, price: &str, buyer: &str, [paid_url, back_u
 pub(super) fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ServiceError {
     let message = "the payment page could not be opened, and nothing was charged; please try again later";
     ServiceError::new(ErrorCode::Internal, message).with_status(502).with_cause(cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_spec::PurchaseStatus;
+    use plinth_spec::id::{AccountId, PurchaseId};
+
+    use super::*;
+
+    fn purchase() -> Purchase {
+        let account = AccountId::parse("a00000000001").unwrap();
+        Purchase {
+            id: PurchaseId::parse("p00000000001").unwrap(),
+            account_id: account.clone(),
+            buyer_id: account,
+            workspace_id: None,
+            product_id: "small".to_owned(),
+            name: "500 credits".to_owned(),
+            credits: 500,
+            price_cents: 900,
+            currency: "eur".to_owned(),
+            status: PurchaseStatus::Pending,
+            session_id: None,
+            payment_id: None,
+            refunded_cents: 0,
+            refunded_credits: 0,
+            owed_credits: 0,
+            owed_at: None,
+            created_at: 0,
+            paid_at: None,
+        }
+    }
+
+    #[test]
+    fn a_price_at_stripe_is_paid_in_the_currency_of_the_purchase() {
+        let form = session_form(&purchase(), "price_1", "ada@example.org", ["https://a/paid", "https://a/back"]);
+        let fields: Vec<_> = url::form_urlencoded::parse(form.as_bytes()).into_owned().collect();
+        let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        assert_eq!(field("line_items[0][price]"), Some("price_1"));
+        assert_eq!(field("currency"), Some("eur"));
+        assert_eq!(field("adaptive_pricing[enabled]"), Some("false"));
+        assert_eq!(field("line_items[0][price_data][currency]"), None);
+    }
 }

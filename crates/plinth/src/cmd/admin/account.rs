@@ -1,6 +1,8 @@
 //! `plinth admin account`.
 
-use anyhow::Result;
+use std::io::{IsTerminal as _, Read as _};
+
+use anyhow::{Context as _, Result, ensure};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_service::Service;
 use plinth_service::access::{NewAccount, hash_password};
@@ -11,9 +13,12 @@ use plinth_studio::sign_in_url;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::run::{Done, positional, reason, reason_arg, text};
-use crate::cmd::message_only;
+use super::run::{Done, listed, positional, reason, reason_arg, text};
+use crate::cmd::{Usage, message_only, without_byte_order_mark};
 use crate::note::note;
+
+/// Number of bytes that are read from standard input as a password; no password may be that long.
+const PASSWORD_INPUT_BYTES: u64 = 1 << 16;
 
 pub(super) fn command() -> Command {
     let email = || positional("EMAIL", "E-mail address of the account");
@@ -26,7 +31,16 @@ pub(super) fn command() -> Command {
                 .about("Creates an account with its workspace and the signup bonus")
                 .arg(email())
                 .arg(flag("admin", "Make the account an administrator"))
-                .arg(Arg::new("password").long("password").value_name("P").help("Password for the web UI")),
+                .arg(
+                    Arg::new("password")
+                        .long("password")
+                        .value_name("P")
+                        .help("Password for the web UI; other users of this machine can read it in the list of processes"),
+                )
+                .arg(
+                    flag("password-stdin", "Read the password for the web UI from standard input, a pipe or a file")
+                        .conflicts_with("password"),
+                ),
         )
         .subcommand(
             Command::new("sign-in")
@@ -141,7 +155,7 @@ async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
     }
     let lines: Vec<String> = accounts.iter().map(line).collect();
     let rows: Vec<Value> = accounts.iter().map(row).collect();
-    Ok(Done { text: lines.join("\n"), json: json!({"accounts": rows, "hasMore": has_more}) })
+    Ok(Done { text: listed(&lines, "no account was found"), json: json!({"accounts": rows, "hasMore": has_more}) })
 }
 
 fn line(listed: &ListedAccount) -> String {
@@ -166,13 +180,34 @@ fn row(listed: &ListedAccount) -> Value {
 }
 
 async fn create(service: &Service, email: &str, args: &ArgMatches) -> Result<Done> {
-    let password = args.get_one::<String>("password");
-    let password_hash = password.map(|password| hash_password(password)).transpose().map_err(message_only)?;
+    let password_hash = password(args)?.as_deref().map(hash_password).transpose().map_err(message_only)?;
     let new = NewAccount { email: email.to_owned(), is_admin: args.get_flag("admin"), password_hash };
     let id = service.create_account(new).await.map_err(message_only)?;
     let account = service.find_account(email).await.map_err(message_only)?;
     let text = format!("created the account {} with the id {id} and {} credits", account.email, limits::SIGNUP_BONUS);
     Ok(Done { text, json: json!({"id": id, "email": account.email}) })
+}
+
+/// Returns the password that the flags give, if any.
+/// Errors: standard input is a terminal, cannot be read, or has more than one line.
+fn password(args: &ArgMatches) -> Result<Option<String>> {
+    if !args.get_flag("password-stdin") {
+        return Ok(args.get_one::<String>("password").cloned());
+    }
+    let input = std::io::stdin();
+    if input.is_terminal() {
+        let message = "--password-stdin reads a pipe or a file, because a terminal would show the password; create the \
+                       account without a password, and set it on the page Account";
+        return Err(Usage(message.to_owned()).into());
+    }
+    let mut given = String::new();
+    let read = input.lock().take(PASSWORD_INPUT_BYTES).read_to_string(&mut given);
+    read.context("the password cannot be read from standard input")?;
+    let line = without_byte_order_mark(&given);
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    ensure!(!line.contains('\n'), "standard input has more than one line; it must contain only the password");
+    Ok(Some(line.to_owned()))
 }
 
 async fn sign_in(service: &Service, public_url: &Url, email: &str, args: &ArgMatches) -> Result<Done> {

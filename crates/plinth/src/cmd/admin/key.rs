@@ -9,7 +9,7 @@ use plinth_spec::limits;
 use plinth_spec::wire::{Scope, Timestamp};
 use serde_json::{Value, json};
 
-use super::run::{Done, id, positional, text};
+use super::run::{Done, id, listed, positional, text};
 use crate::cmd::{Usage, message_only};
 
 pub(super) fn command() -> Command {
@@ -49,7 +49,7 @@ async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
     let keys = service.keys(&account.id).await.map_err(message_only)?;
     let rows: Vec<Value> = keys.iter().map(row).collect();
     let lines: Vec<String> = keys.iter().map(line).collect();
-    let text = if lines.is_empty() { format!("{} has no keys", account.email) } else { lines.join("\n") };
+    let text = listed(&lines, &format!("{} has no keys", account.email));
     Ok(Done { text, json: json!({"keys": rows}) })
 }
 

@@ -6,7 +6,7 @@ use plinth_service::Service;
 use plinth_service::delivery::LinkSecretInfo;
 use serde_json::{Value, json};
 
-use super::run::Done;
+use super::run::{Done, listed};
 use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
@@ -28,7 +28,7 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Res
         let secrets = service.link_secrets().await.map_err(message_only)?;
         let lines: Vec<String> = secrets.iter().map(line).collect();
         let json = json!({"secrets": secrets.iter().map(json).collect::<Vec<_>>()});
-        return Ok(Done { text: lines.join("\n"), json });
+        return Ok(Done { text: listed(&lines, "there is no secret yet; the first link creates one"), json });
     }
     let is_revoked = args.get_flag("revoke");
     let made = service.rotate_link_secret(is_revoked).await.map_err(message_only)?;

@@ -6,7 +6,7 @@ use plinth_service::Service;
 use plinth_service::admin::{Actor, AssetKind, SystemAsset};
 use serde_json::{Value, json};
 
-use super::run::{Done, positional, reason, reason_arg, text};
+use super::run::{Done, listed, positional, reason, reason_arg, text};
 use crate::cmd::message_only;
 
 pub(super) fn commands() -> [Command; 2] {
@@ -45,7 +45,8 @@ pub(super) async fn run(service: &Service, kind: AssetKind, verb: &str, args: &A
         let assets: Vec<&SystemAsset> = assets.iter().filter(|asset| asset.kind == kind).collect();
         let lines: Vec<String> = assets.iter().map(|asset| format!("{} {}", asset.id, asset.name)).collect();
         let rows: Vec<Value> = assets.iter().map(|asset| row(asset)).collect();
-        return Ok(Done { text: lines.join("\n"), json: json!({"assets": rows}) });
+        let text = listed(&lines, &format!("no {} is published", kind.as_str()));
+        return Ok(Done { text, json: json!({"assets": rows}) });
     }
     let (id, is_system, why) = (text(args, "ID")?, verb == "publish", reason(args));
     let changed = service.set_system_asset(&Actor::Command, kind, id, is_system, &why);

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     };
     if args.get_flag("json") {
         writeln!(out, "{}", done.json)?;
-    } else {
+    } else if !done.text.is_empty() {
         writeln!(out, "{}", done.text)?;
     }
     Ok(())
@@ -83,8 +83,14 @@ fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, ou
 
 /// The result of a command, as text and as JSON.
 pub(super) struct Done {
+    /// Nothing is printed if it is empty.
     pub(super) text: String,
     pub(super) json: Value,
+}
+
+/// Returns the text of a list, with one line for each entry. `none` is the text of an empty list.
+pub(super) fn listed(lines: &[String], none: &str) -> String {
+    if lines.is_empty() { none.to_owned() } else { lines.join("\n") }
 }
 
 /// Returns a required positional argument.

@@ -7,7 +7,7 @@ use plinth_service::admin::{FailureCount, LogEntry, WorkerView};
 use plinth_spec::wire::Timestamp;
 use serde_json::{Value, json};
 
-use super::run::Done;
+use super::run::{Done, listed};
 use crate::cmd::message_only;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -27,8 +27,7 @@ pub(super) async fn workers(service: &Service) -> Result<Done> {
     let fleet = service.fleet().await.map_err(message_only)?;
     let lines: Vec<String> = fleet.workers.iter().map(|worker| worker_line(worker, fleet.now)).collect();
     let rows: Vec<Value> = fleet.workers.iter().map(worker_json).collect();
-    let text = if lines.is_empty() { "no worker has reported".to_owned() } else { lines.join("\n") };
-    Ok(Done { text, json: json!({"workers": rows}) })
+    Ok(Done { text: listed(&lines, "no worker has reported"), json: json!({"workers": rows}) })
 }
 
 fn worker_line(worker: &WorkerView, now: i64) -> String {
@@ -86,7 +85,7 @@ pub(super) async fn log(service: &Service, args: &ArgMatches) -> Result<Done> {
     let page = service.admin_log(limit, 0).await.map_err(message_only)?;
     let lines: Vec<String> = page.entries.iter().map(log_line).collect();
     let rows: Vec<Value> = page.entries.iter().map(log_json).collect();
-    let text = if lines.is_empty() { "no administrator has done anything yet".to_owned() } else { lines.join("\n") };
+    let text = listed(&lines, "no administrator has done anything yet");
     Ok(Done { text, json: json!({"entries": rows, "total": page.total}) })
 }
 

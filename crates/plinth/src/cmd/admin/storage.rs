@@ -12,6 +12,7 @@ use serde_json::json;
 use super::hold::with_hold;
 use super::run::Done;
 use crate::cmd::message_only;
+use crate::note::note;
 use crate::system::{ChildId, ask_to_end};
 
 pub(super) fn command() -> Command {
@@ -70,7 +71,9 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         Ok(())
     })
     .await?;
-    Ok(Done { text: "nothing was deleted from the store during the command".to_owned(), json: json!({"held": true}) })
+    // Standard output belongs to the command, whose output may be the copy.
+    note!("plinth: nothing was deleted from the store during the command");
+    Ok(Done { text: String::new(), json: json!({"held": true}) })
 }
 
 async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {

@@ -8,7 +8,7 @@ use plinth_spec::id::WorkspaceId;
 use plinth_spec::role::Role;
 use serde_json::{Value, json};
 
-use super::run::{Done, id, positional, text};
+use super::run::{Done, id, listed, positional, text};
 use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
@@ -43,7 +43,11 @@ pub(super) fn command() -> Command {
                 .arg(workspace())
                 .arg(email()),
         )
-        .subcommand(Command::new("delete").about("Deletes a workspace; its keys stop working at once").arg(workspace()))
+        .subcommand(
+            Command::new("delete")
+                .about("Deletes a workspace; its keys stop working at once, and its queued renders are refunded")
+                .arg(workspace()),
+        )
 }
 
 async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
@@ -61,7 +65,8 @@ async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
     };
     let lines: Vec<String> = view.workspaces.iter().map(line).collect();
     let rows: Vec<Value> = view.workspaces.iter().map(row).collect();
-    Ok(Done { text: lines.join("\n"), json: json!({"workspaces": rows}) })
+    let text = listed(&lines, &format!("{} has no workspaces", account.email));
+    Ok(Done { text, json: json!({"workspaces": rows}) })
 }
 
 pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Result<Done> {

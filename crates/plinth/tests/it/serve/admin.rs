@@ -1,6 +1,8 @@
 //! Tests of `plinth admin` while the server runs.
 
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use plinth_testkit::sha256_hex;
 use serde_json::{Value, json};
@@ -123,6 +125,52 @@ async fn commands_create_no_data_folder_if_nothing_is_stored_in_it() {
     installation.account(EMAIL);
     installation.admin(&["account", "list"]);
     assert_eq!(std::fs::read_dir(installation.folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_password_is_one_line_of_standard_input() {
+    let installation = Installation::with_sqlite();
+    let create = |email: &str, input: &str| {
+        let mut program = installation.program();
+        program.args(["admin", "account", "create", email, "--password-stdin"]);
+        let mut child = program.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        (done.status.code(), text(&done.stderr))
+    };
+    // The shortest password has 8 characters. The end of the line is not part of it.
+    for (email, input) in [("a@example.org", "12345678"), ("b@example.org", "12345678\r\n")] {
+        assert_eq!(create(email, input), (Some(0), String::new()), "{input:?}");
+    }
+    for (input, message) in [
+        ("1234567\n", "a password has 8 characters or more"),
+        ("1234567\r\n", "a password has 8 characters or more"),
+        // The byte order mark, which some editors and shells write at the beginning, is not part of the password either.
+        ("\u{FEFF}1234567\n", "a password has 8 characters or more"),
+        ("", "a password has 8 characters or more"),
+        ("12345678\n12345678\n", "standard input has more than one line"),
+    ] {
+        let (code, stderr) = create(EMAIL, input);
+        assert!(code == Some(1) && stderr.contains(message), "{input:?}: {stderr}");
+    }
+    let both = ["account", "create", EMAIL, "--password-stdin", "--password", "12345678"];
+    assert_eq!(installation.try_admin(&both).status.code(), Some(2));
+}
+
+#[test]
+fn an_empty_list_is_said_in_words() {
+    let installation = Installation::with_sqlite();
+    assert!(installation.program().arg("migrate").output().unwrap().status.success());
+    for (noun, words) in [
+        ("account", "no account was found\n"),
+        ("links", "there is no secret yet; the first link creates one\n"),
+        ("overlay", "no overlay is published\n"),
+        ("environment", "no environment is published\n"),
+    ] {
+        let done = installation.program().args(["admin", noun, "list"]).output().unwrap();
+        assert_eq!(text(&done.stdout), words, "{noun}: {}", text(&done.stderr));
+    }
+    assert_eq!(installation.admin(&["account", "list"]), json!({"accounts": [], "hasMore": false}));
 }
 
 #[test]

@@ -135,6 +135,16 @@ async fn the_hold_of_a_killed_process_expires(served: Served) {
     assert!(!files.join("1/video.mp4").exists());
 }
 
+#[test]
+fn standard_output_has_only_what_the_command_prints() {
+    let installation = Installation::with_sqlite();
+    assert!(installation.program().arg("migrate").output().unwrap().status.success());
+    let done = installation.program().args(["admin", "storage", "hold", "--", "echo", "the dump"]).output().unwrap();
+    let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+    assert_eq!((done.status.code(), stdout.as_str()), (Some(0), "the dump\n"), "{stderr}");
+    assert!(stderr.contains("nothing was deleted from the store during the command"), "{stderr}");
+}
+
 on_both! {
     deleted_files_remain_until_the_command_ends
     a_hold_ends_if_its_command_fails

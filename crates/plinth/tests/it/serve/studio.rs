@@ -190,6 +190,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     let path = served.page_of_render(&served.client, "oak chair").await;
     let list = browser.get("/renders").await;
     assert!(list.shows("oak chair.glb") && list.shows(&path) && list.shows("Waiting") && list.shows("free preview"));
+    assert!(list.shows("http-equiv=\"refresh\""), "{}", list.html);
     let page = browser.get(&path).await;
     assert!(
         page.shows("oak chair.glb") && page.shows("http-equiv=\"refresh\"") && !page.shows("<video"),

@@ -190,6 +190,7 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
     }
     for (path, fields) in [
         ("/models/bulk", [("model", ids["models"].as_str()), ("action", "archive")]),
+        ("/renders/delete", [("render", ids["renders"].as_str()), ("x", "")]),
         ("/workspace", [("workspace", ids["teams"].as_str()), ("x", "")]),
     ] {
         let page = bob.send(path, &fields).await;

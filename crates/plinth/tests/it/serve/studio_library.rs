@@ -280,6 +280,13 @@ async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
     }
     assert!(!bob.get(&render).await.shows("Cancel the render"));
     assert_eq!(bob.send(&format!("{render}/cancel"), &[]).await.status, 403);
+    assert_eq!(of_team.post(&format!("{render}/cancel"), json!({})).await.status, 200);
+    let (page, list) = (bob.get(&render).await, bob.get("/renders").await);
+    assert!(page.shows("Cancelled") && list.shows(&render), "{}", page.html);
+    assert!(!page.shows("Delete…") && !list.shows("Delete…") && !list.shows("checkbox"), "{}", list.html);
+    assert_eq!(bob.get(&format!("{render}/delete")).await.status, 403);
+    let id = render.trim_start_matches("/renders/");
+    assert_eq!(bob.send("/renders/delete", &[("render", id), ("sure", "yes")]).await.status, 403);
 }
 
 async fn an_empty_workspace_asks_only_editors_to_upload(served: Served) {

@@ -123,6 +123,7 @@ async fn a_purchase_is_booked_once_by_the_signed_event(served: Served) {
     for (name, value) in [
         ("mode", "payment"),
         ("customer_email", EMAIL),
+        ("adaptive_pricing[enabled]", "false"),
         ("line_items[0][price_data][unit_amount]", "900"),
         ("line_items[0][price_data][currency]", "usd"),
         ("line_items[0][price_data][product_data][name]", "500 credits"),

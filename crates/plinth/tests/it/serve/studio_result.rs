@@ -161,10 +161,70 @@ async fn a_waiting_render_is_cancelled_on_its_page(served: Served) {
     assert!(page.status == 409 && page.shows("The render has begun"), "{}", page.html);
 }
 
+async fn an_ended_render_is_deleted_after_a_confirmation(served: Served) {
+    let id = served.finished().await;
+    let waiting = served.page_of_render(&served.client, "chair").await;
+    served.installation.account(BOB);
+    let (mut alice, mut bob) = (served.browser(EMAIL).await, served.browser(BOB).await);
+    let path = format!("/renders/{id}");
+    for (page, is_offered) in [(&path, true), (&waiting, false)] {
+        assert_eq!(alice.get(page).await.shows(&format!("href=\"{page}/delete\"")), is_offered, "{page}");
+    }
+    let asked = alice.get(&format!("{path}/delete")).await;
+    assert!(asked.shows("Delete this render?") && asked.shows("finished.glb"), "{}", asked.html);
+    let sure = [("render", id.as_str()), ("list", "/renders"), ("sure", "yes")];
+    bob.send("/renders/delete", &sure).await;
+    assert!(alice.send("/renders/delete", &sure[..2]).await.shows("Delete this render?"));
+    assert_eq!(alice.get(&path).await.status, 200, "neither Bob nor the page that asks has deleted it");
+    // The second request of a double click leads to the same page.
+    for _click in 0..2 {
+        let page = alice.send("/renders/delete", &sure).await;
+        assert_eq!((page.status, page.header("location")), (303, "/renders"), "{}", page.html);
+    }
+    assert_eq!(alice.get(&path).await.status, 404);
+    assert!(!served.installation.objects().join("renders").join(&id).join("1/video.mp4").exists());
+    let asked = alice.send("/renders/delete", &sure[..2]).await;
+    assert!(asked.status == 404 && asked.shows("None of the chosen renders is left"), "{}", asked.html);
+    let in_flight = [("render", waiting.trim_start_matches("/renders/")), ("sure", "yes")];
+    let page = alice.send("/renders/delete", &in_flight).await;
+    assert!(page.status == 409 && page.shows("The render is queued or in progress"), "{}", page.html);
+    assert_eq!(alice.send("/renders/delete", &sure[1..]).await.status, 400, "no render was chosen");
+}
+
+async fn several_ended_renders_are_deleted_in_the_list(served: Served) {
+    let model = served.client.upload("chair", None).await.text("modelId");
+    let backstage = Backstage::of(&served).await;
+    let mut alice = served.browser(EMAIL).await;
+    let mut ids = Vec::new();
+    for length in 1..=3 {
+        ids.push(backstage.order(&model, &json!({"quality": "share", "length": length}), None).await);
+    }
+    for id in &ids[..2] {
+        assert_eq!(alice.send(&format!("/renders/{id}/cancel"), &[]).await.status, 303);
+    }
+    let list = alice.get("/renders").await;
+    // Only ended renders can be chosen.
+    let can_be_chosen = |id: &String| list.shows(&format!("name=\"render\" value=\"{id}\""));
+    assert_eq!(ids.iter().map(can_be_chosen).collect::<Vec<_>>(), [true, true, false]);
+    assert!(!list.shows("http-equiv=\"refresh\""), "a reload would clear the checkboxes");
+    assert!(list.shows("name=\"list\" value=\"/renders\""), "{}", list.html);
+    let chosen = [("render", ids[0].as_str()), ("render", &ids[1]), ("render", UNKNOWN), ("list", "/renders")];
+    let asked = alice.send("/renders/delete", &chosen).await;
+    assert!(asked.shows("Delete 2 renders?") && asked.shows(&format!("<code>{UNKNOWN}</code>")), "{}", asked.html);
+    assert!(asked.shows("href=\"/renders\">Keep them"), "{}", asked.html);
+    let deleted = alice.send("/renders/delete", &[&chosen[..], &[("sure", "yes")]].concat()).await;
+    assert_eq!((deleted.status, deleted.header("location")), (303, "/renders"));
+    let list = alice.get("/renders").await;
+    let is_listed = |id: &String| list.shows(&format!("href=\"/renders/{id}\""));
+    assert_eq!(ids.iter().map(is_listed).collect::<Vec<_>>(), [false, false, true]);
+}
+
 on_both! {
     the_page_sends_only_files_of_the_stream_and_only_to_members
     files_of_the_stream_support_ranges_and_conditions
     links_open_without_a_sign_in_and_are_made_only_by_members
     a_failed_render_shows_the_message_what_to_do_and_the_refund
     a_waiting_render_is_cancelled_on_its_page
+    an_ended_render_is_deleted_after_a_confirmation
+    several_ended_renders_are_deleted_in_the_list
 }
