@@ -20,6 +20,6 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    let changed = plinth_fuzz::mutate_parts::<3>(&data[..size], max_size, seed, fuzzer_mutate);
+    let changed = plinth_fuzz::mutate_json_and_parts::<3>(&data[..size], max_size, seed, fuzzer_mutate);
     plinth_fuzz::replace(data, size, &changed)
 });

@@ -1,4 +1,4 @@
-//! A service with an account, a model and a finished render, which answers requests without a network.
+//! A service with an account, a model, a finished video and a finished dataset, which answers requests without a network.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,32 +10,29 @@ use plinth_api::{Api, router};
 use plinth_db::{Db, DbOptions};
 use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey};
 use plinth_service::admin::{Actor, Grant};
-use plinth_service::jobs::RenderFiles;
 use plinth_service::models::Upload;
 use plinth_service::{Service, ServiceOptions};
-use plinth_spec::OutputFile;
 use plinth_spec::id::AccountId;
-use plinth_spec::quality::Codec;
+use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::role::Role;
-use plinth_spec::wire::{CreateLook, Scope};
-use plinth_store::{LinkSigner, ObjectKey, Store, StoreOptions};
+use plinth_spec::wire::{CreateLook, CreateRender, Scope};
+use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_studio::Studio;
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use crate::PIXEL;
+use crate::results::finish_renders;
 
 /// Markup that is part of all names in an installation. A page that shows it without escaping it would let users run
 /// scripts in the browsers of others.
 pub const MARKUP: &str = "<plinth-fuzz>";
 /// Names in an installation. Besides the markup, they contain what ends the value of an attribute.
-const NAME: &str = "<plinth-fuzz>\"'&";
+pub(crate) const NAME: &str = "<plinth-fuzz>\"'&";
 /// Maximum number of bytes of a response.
 const MAX_RESPONSE: usize = 1 << 24;
 /// Credits of the account, enough for all requests.
 const CREDITS: i64 = 100_000;
-/// Content of the finished video.
-const VIDEO: &[u8] = b"0123456789";
 /// Seconds for which a link to sign in is valid.
 const SIGN_IN_SECS: i64 = 600;
 const PUBLIC_URL: &str = "http://127.0.0.1:1";
@@ -60,18 +57,25 @@ impl Installation {
         let folder = TempDir::new().expect("a temporary folder");
         let service = service(&folder).await;
         let (caller, token) = account(&service, "ada@example.org", true).await;
-        let mut file = service.incoming_model(&caller, None).await.expect("there is room");
-        file.write(model).await.expect("there is room");
-        let upload = Upload { file, name: format!("{NAME}.glb"), settings: None };
-        let uploaded = service.upload_model(&caller, upload).await.expect("a valid model").result;
-        finish_render(&service).await;
         let credits = service.grant_credits(&Actor::Command, &caller.account_id, Grant::paid(CREDITS)).await;
         credits.expect("a valid number of credits");
+        let mut file = service.incoming_model(&caller, None).await.expect("there is room");
+        file.write(model).await.expect("there is room");
+        let upload = Upload { file, name: format!("{NAME}.glb"), settings: Some("{}".to_owned()) };
+        let uploaded = service.upload_model(&caller, upload).await.expect("a valid model").result;
+        let settings = Some(serde_json::json!({"output": "dataset"}));
+        let dataset = CreateRender { model_id: Some(uploaded.model_id.to_string()), render_settings: settings };
+        let dataset = service.create_render(&caller, dataset, ReplayKey::from_header(None)).await;
+        finish_renders(&service).await;
+        let video = service.download_url(&caller, uploaded.render_id.as_str(), None, None).await;
         let staged = service.create_upload_url(&caller, None).await.expect("there is room");
+        let path = |url: &str| url.trim_start_matches(PUBLIC_URL).to_owned();
         let names = BTreeMap::from([
             ("render", uploaded.render_id.to_string()),
+            ("dataset", dataset.expect("a valid request").id.to_string()),
             ("model", uploaded.model_id.to_string()),
-            ("upload", staged.url.trim_start_matches(PUBLIC_URL).to_owned()),
+            ("file", path(&video.expect("a finished video").url)),
+            ("upload", path(&staged.url)),
             ("ticket", staged.ticket),
             ("account", caller.account_id.to_string()),
             ("workspace", caller.workspace_id.to_string()),
@@ -199,15 +203,4 @@ fn key(account_id: AccountId) -> NewKey {
         expires_in_secs: None,
         has_legacy_prefix: false,
     }
-}
-
-/// Ends the only queued render with a video.
-async fn finish_render(service: &Service) {
-    let claim = service.claim_renders("fuzz", 1).await.expect("a database").remove(0);
-    let (id, attempt) = (&claim.render.id, claim.render.attempt);
-    let key = ObjectKey::Render(id, attempt, OutputFile::Video, Codec::H264);
-    let stored = service.store().put(&key, Bytes::from_static(VIDEO)).await.expect("a store");
-    let files = RenderFiles { codec: Codec::H264, stored: BTreeMap::from([(OutputFile::Video, stored.into())]) };
-    service.poster_stored(&claim).await.expect("a database").expect("the claim is valid");
-    service.finish_render(&claim, &files, &[]).await.expect("a database").expect("the claim is valid");
 }

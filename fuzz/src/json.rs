@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::mutation::{MutateBytes, mutated};
+use crate::mutation::{MutateBytes, Random, mutated};
 
 /// Numbers at which readers of models change their behaviour.
 const NUMBERS: [f64; 12] = [0.0, 1.0, -1.0, 2.0, 3.0, 4.0, 0.5, 255.0, 65536.0, 4294967295.0, 1e-40, 3e38];
@@ -18,25 +18,12 @@ pub fn mutate_json(text: &[u8], max_size: usize, seed: u32, mutate: MutateBytes)
 /// be parsed.
 fn with_changed_value(text: &[u8], seed: u32) -> Option<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(text).ok()?;
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed);
     let all = count(&value);
     let other = nth(&mut value, &mut random.below(all))?.clone();
     let changed = nth(&mut value, &mut random.below(all))?;
     change(changed, other, &mut random);
     serde_json::to_vec(&value).ok()
-}
-
-/// A generator of random numbers (Marsaglia 2003, "Xorshift RNGs").
-struct Random(u32);
-
-impl Random {
-    /// Returns a number from 0 to `end` − 1.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        self.0 as usize % end.max(1)
-    }
 }
 
 /// Returns the number of values in a value, including itself.

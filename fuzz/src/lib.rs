@@ -7,19 +7,22 @@ use std::sync::LazyLock;
 use plinth_model::Limits;
 use plinth_scene::Camera;
 
+mod archive;
 mod glb;
 mod installation;
 mod json;
 mod mutation;
 mod parts;
 mod request;
+mod results;
 mod reused_installation;
 
+pub use archive::{mutate_zip, stored_zip};
 pub use glb::{mutate_glb, mutate_settings_and_glb};
 pub use installation::{Installation, MARKUP};
 pub use json::mutate_json;
 pub use mutation::{MutateBytes, replace};
-pub use parts::{mutate_parts, parts};
+pub use parts::{mutate_json_and_parts, parts};
 pub use request::request;
 pub use reused_installation::with_installation;
 

@@ -20,3 +20,21 @@ pub fn replace(buffer: &mut [u8], size: usize, input: &[u8]) -> usize {
     target.copy_from_slice(input);
     input.len()
 }
+
+/// A generator of random numbers (Marsaglia 2003, "Xorshift RNGs").
+pub(crate) struct Random(u32);
+
+impl Random {
+    pub(crate) const fn new(seed: u32) -> Self {
+        // The state must not be zero.
+        Self(seed | 1)
+    }
+
+    /// Returns a number from 0 to `end` − 1, or 0 if `end` is 0.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 as usize % end.max(1)
+    }
+}

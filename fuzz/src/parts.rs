@@ -1,6 +1,7 @@
 //! Inputs of several parts, such as the files of an environment. Each part consists of its length (32 bits, little-endian) and
 //! its bytes.
 
+use crate::json::mutate_json;
 use crate::mutation::{MutateBytes, mutated};
 
 const LENGTH_BYTES: usize = 4;
@@ -25,11 +26,17 @@ pub(crate) fn joined(parts: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Mutates one part of an input. The result has at most `max_size` bytes.
-pub fn mutate_parts<const N: usize>(input: &[u8], max_size: usize, seed: u32, mutate: MutateBytes) -> Vec<u8> {
+/// Mutates one part of an input whose first part is a JSON text. Most mutations of this part keep its syntax valid. The result has
+/// at most `max_size` bytes.
+pub fn mutate_json_and_parts<const N: usize>(input: &[u8], max_size: usize, seed: u32, mutate: MutateBytes) -> Vec<u8> {
     let mut parts = parts::<N>(input).map(<[u8]>::to_vec);
     let used: usize = parts.iter().map(|part| LENGTH_BYTES + part.len()).sum();
-    let part = &mut parts[seed as usize % N];
-    *part = mutated(part, part.len() + max_size.saturating_sub(used), mutate);
+    let place = seed as usize % N;
+    let part = &mut parts[place];
+    let part_size = part.len() + max_size.saturating_sub(used);
+    *part = match place {
+        0 => mutate_json(part, part_size, seed / N as u32, mutate),
+        _ => mutated(part, part_size, mutate),
+    };
     joined(&parts.each_ref().map(Vec::as_slice))
 }

@@ -11,8 +11,8 @@ use crate::states::BuiltSql;
 use crate::{Result, Tx};
 
 /// Builds a statement that moves times of a table back to the SQL expression `latest`. Earlier times do not change. `key` is the primary
-/// key. `and` is a further condition on the rows. Skips rows that other transactions have locked, because these are being renewed or
-/// ended.
+/// key. `and` is a further condition on the rows. Skips rows that other transactions have locked; the next call
+/// changes those that are not renewed or ended.
 fn moved_back(table: &str, key: &str, time: &str, latest: &str, and: &str) -> BuiltSql {
     BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
         format!(
@@ -30,7 +30,7 @@ static PREVIEWS: LazyLock<BuiltSql> =
 static HOLDS: LazyLock<BuiltSql> = LazyLock::new(|| moved_back("holds", "id", "expires_at", "$1", ""));
 
 /// Shortens leases of renders that end later than their own lease time from now, which may differ from that of this process. Returns
-/// the number of changed leases. The leases of workers of earlier versions, whose lease time is not stored, do not change.
+/// the number of changed leases. The leases of workers of earlier versions do not change, because these do not store their lease time.
 pub async fn shorten_render_leases(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute(&RENDERS, params![now]).await
 }

@@ -271,7 +271,8 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
          THEN stored_bytes ELSE coalesce(stored_bytes, 0) + $14 END, \
          lease_until = CASE WHEN $12 THEN NULL ELSE lease_until END, \
          worker = CASE WHEN $12 THEN NULL ELSE worker END, \
-         lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, ",
+         lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, \
+         lease_ms = CASE WHEN $12 THEN NULL ELSE lease_ms END, ",
         touched!("$13"),
         " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class, workspace_id, stored_bytes"
     );
@@ -320,7 +321,7 @@ pub async fn requeue_lost(
 ) -> Result<bool> {
     let sql = concat!(
         "UPDATE renders SET status = $4, losses = losses + 1, poster_attempt = NULL, \
-         lease_until = NULL, worker = NULL, lease_token = NULL, ",
+         lease_until = NULL, lease_ms = NULL, worker = NULL, lease_token = NULL, ",
         touched!("$5"),
         " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class"
     );
@@ -337,7 +338,7 @@ pub async fn requeue_lost_packaging(tx: &mut Tx, id: &RenderId, token: &str, now
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(
             "UPDATE renders SET hls_status = {}, hls_losses = hls_losses + 1, \
-             lease_until = NULL, worker = NULL, lease_token = NULL, {} \
+             lease_until = NULL, lease_ms = NULL, worker = NULL, lease_token = NULL, {} \
              WHERE id = $1 AND lease_token = $2 AND {} RETURNING payer_id, work_class",
             after_packaging(HlsEvent::Lose),
             touched!("$3"),

@@ -128,18 +128,18 @@ impl Service {
             Box::pin(async move {
                 Self::bring_mails_forward(tx, now).await?;
                 let step_ms = share_time::keep(tx, now).await?;
-                if step_ms.is_some() {
-                    // This process may have been suspended since `now`, which looks like a step. The leases must not end early then.
-                    let now = clock.now_ms(tx).await?;
-                    shorten_leases_and_holds(tx, now, hold_ms).await?;
-                }
+                // Not only the server that notices the step does this, because it may be of an earlier version, and because
+                // other transactions may still lock some rows. This process may have been suspended since `now`: leases must
+                // not end early then.
+                let now = clock.now_ms(tx).await?;
+                shorten_leases_and_holds(tx, now, hold_ms).await?;
                 Ok::<_, ServiceError>(step_ms)
             })
         });
         if let Some(step_ms) = correcting.await? {
             tracing::warn!(
                 clock.step_ms = step_ms,
-                "the clock of the database was set back; leases and deletion holds were shortened"
+                "the clock of the database was set back; leases and deletion holds are shortened"
             );
         }
         Ok(())

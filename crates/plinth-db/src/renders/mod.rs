@@ -243,7 +243,7 @@ pub async fn set_status(
 pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(
-            "UPDATE renders SET deleted_at = $2, lease_token = NULL, lease_until = NULL, worker = NULL, {} \
+            "UPDATE renders SET deleted_at = $2, lease_token = NULL, lease_until = NULL, lease_ms = NULL, worker = NULL, {} \
              WHERE id = $1 AND deleted_at IS NULL AND {} RETURNING workspace_id, stored_bytes",
             touched!("$2"),
             is_in(RenderStatus::is_final)
