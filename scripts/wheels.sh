@@ -8,6 +8,7 @@
 # beside the wheels lists these packages. Needs pip's registry and what scripts/setup.sh dist installs.
 set -euo pipefail
 
+PATH="$PATH:/usr/sbin:/sbin" # ldconfig, which users other than root do not have on their PATH on Debian
 here=$(cd "$(dirname "$0")/.." && pwd)
 program=$1
 licences=$2

@@ -34,7 +34,11 @@ impl IntoResponse for ApiError {
         let error = self.0;
         error.log();
         let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = ErrorBody::with_status(error.code, status.as_u16(), error.message);
+        let message = match error.render {
+            Some(index) => format!("{} (in renders[{index}])", error.message),
+            None => error.message,
+        };
+        let body = ErrorBody::with_status(error.code, status.as_u16(), message);
         let mut response = (status, Json(body)).into_response();
         if let Some(secs) = error.retry_after_secs {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(secs));

@@ -3,7 +3,7 @@
 //!
 //! The same code draws previews and the stills of jobs, so both have the same pixels if they have the same size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -65,6 +65,9 @@ pub(crate) struct PreviewStage<'g> {
 /// The renderer of the last draft. It is reused for the next draft if only the camera has changed.
 struct DraftRenderer<'g> {
     settings: RenderSettings,
+    /// Identifiers of the images that the draft was drawn with. A texture that has been deleted since is not among those of the
+    /// next draft.
+    images: BTreeSet<String>,
     picture: Picture,
     renderer: Renderer<'g>,
 }
@@ -99,7 +102,7 @@ impl<'g> PreviewStage<'g> {
         let is_deep = settings.video().quality.has_alpha() && !is_draft;
         let format = if is_deep { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
         let picture = Picture { width, height, format };
-        let kept = self.draft.take_if(|_draft| is_draft).filter(|draft| draft.fits(settings, picture));
+        let kept = self.draft.take_if(|_draft| is_draft).filter(|draft| draft.fits(wanted, picture));
         // A reused renderer already contains the light, so the environment is not needed.
         let environment = if kept.is_some() { no_light() } else { self.environment(environment)? };
         let assets = SceneAssets { environment: Some(environment), images };
@@ -142,7 +145,8 @@ impl<'g> PreviewStage<'g> {
             self.draft = None;
         }
         if is_draft {
-            self.draft = Some(DraftRenderer { settings: settings.clone(), picture, renderer });
+            let images = images.keys().cloned().collect();
+            self.draft = Some(DraftRenderer { settings: settings.clone(), images, picture, renderer });
         }
         writer.finish()?;
         Ok(scene.warnings)
@@ -197,9 +201,11 @@ impl<'g> PreviewStage<'g> {
 }
 
 impl DraftRenderer<'_> {
-    /// Returns whether the renderer can draw a draft with these settings. It can if only the camera has changed.
-    fn fits(&self, settings: &RenderSettings, picture: Picture) -> bool {
-        self.picture == picture && self.settings.differs_only_in_camera(settings)
+    /// Returns whether the renderer can draw this draft. It can if only the camera has changed.
+    fn fits(&self, wanted: &PreviewFrame<'_>, picture: Picture) -> bool {
+        self.picture == picture
+            && self.settings.differs_only_in_camera(wanted.settings)
+            && self.images.iter().eq(wanted.images.keys())
     }
 }
 

@@ -16,6 +16,8 @@ pub struct ServiceError {
     pub message: String,
     /// For `rate_limited`: seconds to wait before the next attempt.
     pub retry_after_secs: Option<u64>,
+    /// Index of the render that the error is about, if the request has several renders.
+    pub render: Option<usize>,
     /// Internal cause, for the log.
     #[source]
     pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -27,7 +29,7 @@ pub type Result<T> = std::result::Result<T, ServiceError>;
 impl ServiceError {
     /// Creates an error with the default status of its code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, status: code.status(), message: message.into(), retry_after_secs: None, cause: None }
+        Self { code, status: code.status(), message: message.into(), retry_after_secs: None, render: None, cause: None }
     }
 
     /// Replaces the HTTP status. Used for codes that have several statuses.
@@ -40,6 +42,12 @@ impl ServiceError {
     #[must_use]
     pub fn with_cause(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { cause: Some(cause.into()), ..self }
+    }
+
+    /// Sets the index of the render that the error is about, if the request has several renders.
+    #[must_use]
+    pub(crate) fn of_render(self, index: usize, renders: usize) -> Self {
+        Self { render: (renders > 1).then_some(index), ..self }
     }
 
     /// Creates an internal server error. The response does not contain the cause.

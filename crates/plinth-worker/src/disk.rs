@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plinth_service::free_bytes;
 
+use crate::models::CachedFolders;
 use crate::scratch::remove_tree;
 use crate::session;
 use crate::system::{FileId, id_and_bytes};
@@ -17,13 +18,22 @@ use crate::system::{FileId, id_and_bytes};
 /// fill the disk's table of files with empty ones, which also take the worker a long time and much memory to measure.
 const NAME_BYTES: u64 = 4096;
 
-/// Disk space that each running job uses, in bytes, by the folder of the job. All clones share the same map.
+/// The disk space of the running jobs, and the cache that makes room for them. All clones share the same map.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Disks(Arc<Mutex<HashMap<PathBuf, u64>>>);
+pub(crate) struct Disks {
+    /// Disk space that each running job uses, in bytes, by the folder of the job.
+    used: Arc<Mutex<HashMap<PathBuf, u64>>>,
+    cached: CachedFolders,
+}
 
 impl Disks {
+    /// `cached` are the folders that are deleted before a job is ended because the disk is full.
+    pub(crate) fn new(cached: CachedFolders) -> Self {
+        Self { used: Arc::default(), cached }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -32,7 +42,8 @@ impl Disks {
 pub(crate) struct DiskLimits {
     /// Maximum size of all files of the job, in bytes. Each name of a file counts as at least [`NAME_BYTES`].
     pub(crate) most_bytes: u64,
-    /// Free space in bytes below which the job that uses the most disk space is ended.
+    /// Free space in bytes below which cached models are evicted, and the job that uses the most disk space is ended if that is not
+    /// enough.
     pub(crate) reserve_bytes: u64,
 }
 
@@ -57,7 +68,8 @@ pub(crate) enum DiskUse {
     TooMuch,
     /// The job has made a folder that the worker cannot read, so its files cannot be measured.
     Hidden,
-    /// The free space is less than [`DiskLimits::reserve_bytes`], and no other job uses more disk space.
+    /// The free space is less than [`DiskLimits::reserve_bytes`] although no cached model is left, and no other job uses more disk
+    /// space.
     LargestOnFullDisk,
 }
 
@@ -107,11 +119,25 @@ impl JobDisk {
         drop(disks);
         if let Some(exceeded) = exceeded {
             exceeded
-        } else if is_largest && free_bytes(&self.folder).is_ok_and(|free| free < self.limits.reserve_bytes) {
+        } else if is_largest && self.lacks_room(|| self.is_full()) {
             DiskUse::LargestOnFullDisk
         } else {
             DiskUse::Allowed
         }
+    }
+
+    fn is_full(&self) -> bool {
+        free_bytes(&self.folder).is_ok_and(|free| free < self.limits.reserve_bytes)
+    }
+
+    /// Returns whether the disk is full although cached models were evicted. The worker also evicts them before it claims a
+    /// job, but it may look at the disk later than this job.
+    fn lacks_room(&self, is_full: impl Fn() -> bool) -> bool {
+        if !is_full() {
+            return false;
+        }
+        self.disks.cached.make_room(self.limits.reserve_bytes);
+        is_full()
     }
 
     /// Adds all files of the job to `sum`.
@@ -200,6 +226,7 @@ mod tests {
     use rustix::fs::{Mode, OFlags};
 
     use super::*;
+    use crate::scratch::Scratch;
 
     fn job(disks: &Disks, folder: &Path, name: &str, limits: DiskLimits) -> JobDisk {
         let own = folder.join(name);
@@ -324,5 +351,25 @@ mod tests {
         assert_eq!(small.measure(0), DiskUse::Allowed);
         drop(large);
         assert_eq!(small.measure(0), DiskUse::LargestOnFullDisk);
+    }
+
+    #[test]
+    fn cached_models_are_evicted_before_a_job_is_ended_on_a_full_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let cached = scratch.models().join("model0000000");
+        for (reserve_bytes, found) in [(0, DiskUse::Allowed), (u64::MAX, DiskUse::LargestOnFullDisk)] {
+            create_dir(&cached).unwrap();
+            let limits = DiskLimits { most_bytes: u64::MAX, reserve_bytes };
+            let name = reserve_bytes.to_string();
+            let job = job(&Disks::new(CachedFolders::of(&scratch)), folder.path(), &name, limits);
+            assert_eq!(job.measure(0), found);
+            assert_eq!(cached.exists(), found == DiskUse::Allowed);
+            remove_tree(&cached).unwrap();
+            if reserve_bytes > 0 {
+                create_dir(&cached).unwrap();
+                assert!(!job.lacks_room(|| cached.exists()), "the eviction made room");
+            }
+        }
     }
 }

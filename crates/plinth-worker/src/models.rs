@@ -118,24 +118,49 @@ pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf
     own.join(HOME)
 }
 
+/// The cached models and home folders, of which the least recently used ones are deleted. The default has none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CachedFolders {
+    /// The folders that contain the models and the home folders.
+    parents: Vec<PathBuf>,
+    /// The folder of this worker.
+    own: PathBuf,
+}
+
+impl CachedFolders {
+    pub(crate) fn of(scratch: &Scratch) -> Self {
+        let parents = vec![scratch.models().to_owned(), scratch.homes().to_owned()];
+        Self { parents, own: scratch.own().to_owned() }
+    }
+
+    /// Deletes the least recently used models and home folders until the disk has `room_bytes` of free space. Deletes nothing if
+    /// the free space cannot be measured. Blocks the thread.
+    pub(crate) fn make_room(&self, room_bytes: u64) {
+        self.clear_until(|_bytes| Ok(free_bytes(&self.own)? >= room_bytes));
+    }
+
+    /// Deletes the least recently used models and home folders until `is_enough` returns true, as [`clear`]. An error is logged.
+    fn clear_until(&self, is_enough: impl Fn(u64) -> io::Result<bool>) {
+        if let Err(error) = clear(&self.parents, &self.own, is_enough) {
+            tracing::warn!(error = %error, "evicting cached models failed");
+        }
+    }
+}
+
 /// Deletes the least recently used models and home folders until the rest does not exceed the size limit.
 async fn evict(scratch: &Scratch, cache_bytes: u64) {
-    clear_until(scratch, move |bytes| Ok(bytes <= cache_bytes)).await;
+    on_blocking_thread(scratch, move |cached| cached.clear_until(|bytes| Ok(bytes <= cache_bytes))).await;
 }
 
-/// Deletes the least recently used models and home folders until the disk has `room_bytes` of free space. Deletes nothing if the
-/// free space cannot be measured.
+/// Does the same as [`CachedFolders::make_room`] on a thread that may block.
 pub(crate) async fn make_room(scratch: &Scratch, room_bytes: u64) {
-    let folder = scratch.own().to_owned();
-    clear_until(scratch, move |_bytes| Ok(free_bytes(&folder)? >= room_bytes)).await;
+    on_blocking_thread(scratch, move |cached| cached.make_room(room_bytes)).await;
 }
 
-async fn clear_until(scratch: &Scratch, is_enough: impl Fn(u64) -> io::Result<bool> + Send + 'static) {
-    let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
-    let own = scratch.own().to_owned();
-    let cleared = tokio::task::spawn_blocking(move || clear(&folders, &own, is_enough)).await;
-    if let Ok(Err(error)) = cleared {
-        tracing::warn!(error = %error, "evicting cached models failed");
+async fn on_blocking_thread(scratch: &Scratch, work: impl FnOnce(&CachedFolders) + Send + 'static) {
+    let cached = CachedFolders::of(scratch);
+    if let Err(error) = tokio::task::spawn_blocking(move || work(&cached)).await {
+        tracing::error!(error = %error, "evicting cached models panicked");
     }
 }
 

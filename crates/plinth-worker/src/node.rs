@@ -20,7 +20,7 @@ use crate::counters::{self, Running};
 use crate::disk::Disks;
 use crate::error::WorkerError;
 use crate::idle_processes::IdleProcesses;
-use crate::models::make_room;
+use crate::models::{CachedFolders, make_room};
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
@@ -108,7 +108,7 @@ pub async fn run(
     let (state, reported) = watch::channel(WorkerState::Claiming);
     let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
     let encoder = H264Encoder::default();
-    let disks = Disks::default();
+    let disks = Disks::new(CachedFolders::of(&scratch));
     let mut node = Node { service, options, scratch, encoder, idle_processes, disks, state, previews };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {

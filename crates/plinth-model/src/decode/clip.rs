@@ -49,14 +49,13 @@ fn read_channel(
     let Some(sampler) = animation.samplers.get(channel.sampler) else {
         return Err(invalid(format!("sampler {} does not exist", channel.sampler)));
     };
+    let Some(property) = property(source, &channel.target.path) else { return Ok(None) };
     let Some(node) = channel.target.node else { return Ok(None) };
     let Some(mapped) = model_index.get(node) else { return Err(invalid(format!("node {node} does not exist"))) };
-    let (property, components) = match channel.target.path.as_str() {
-        "translation" => (Property::Translation, 3),
-        "rotation" => (Property::Rotation, 4),
-        "scale" => (Property::Scale, 3),
-        "weights" => (Property::Weights, target_count(node)),
-        _ => return Ok(None),
+    let components = match property {
+        Property::Translation | Property::Scale => 3,
+        Property::Rotation => 4,
+        Property::Weights => target_count(node),
     };
     let interpolation = match sampler.interpolation.as_deref() {
         None | Some("LINEAR") => Interpolation::Linear,
@@ -89,4 +88,19 @@ fn read_channel(
     }
     values.truncate(times.len() * per_key);
     Ok(Some(Channel { node, property, interpolation, times, values }))
+}
+
+/// Returns the property that a channel animates. If the property is unknown, adds a warning and returns `None`.
+fn property(source: &Source<'_>, path: &str) -> Option<Property> {
+    match path {
+        "translation" => Some(Property::Translation),
+        "rotation" => Some(Property::Rotation),
+        "scale" => Some(Property::Scale),
+        "weights" => Some(Property::Weights),
+        other => {
+            let name = shortened(other);
+            source.warn(&format!("animation channels with the path '{name}' are not supported and are ignored"));
+            None
+        }
+    }
 }

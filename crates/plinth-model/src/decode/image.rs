@@ -11,7 +11,7 @@ use super::raster::Raster;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
 use crate::model::Image;
-use crate::source::{Source, data_uri};
+use crate::source::{Source, data_uri, given_name, shortened};
 
 /// Maximum number of pixels that are decoded at the same time. An image with more pixels is decoded alone.
 const MAX_CONCURRENT_PIXELS: u64 = 1 << 26;
@@ -32,8 +32,8 @@ pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Resul
     let mut pixels = 0;
     let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
     for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
-        let data = bytes(source, i)?;
-        let (width, height) = size(&data, i)?;
+        let header = bytes(source, i).and_then(|data| size(&data, i));
+        let (width, height) = with_name(source, i, header)?;
         check("pixels on the side of an image", u64::from(width.max(height)), source.limits.image_side)?;
         let count = u64::from(width) * u64::from(height);
         pixels += count;
@@ -48,7 +48,8 @@ pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Resul
     }
     let mut images = vec![Image::default(); used.len()];
     for (_, group) in groups {
-        let decoded: Vec<Result<Image>> = group.par_iter().map(|i| decode(source, *i, max_side)).collect();
+        let decoded: Vec<Result<Image>> =
+            group.par_iter().map(|i| with_name(source, *i, decode(source, *i, max_side))).collect();
         for (i, image) in group.into_iter().zip(decoded) {
             images[i] = image?;
         }
@@ -58,6 +59,17 @@ pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Resul
 
 fn location_of(index: usize) -> String {
     format!("images[{index}]")
+}
+
+/// Adds the name of an image to the location in an error, because users know images by their names.
+fn with_name<T>(source: &Source<'_>, index: usize, result: Result<T>) -> Result<T> {
+    let name = given_name(source.root.images[index].name.as_deref());
+    result.map_err(|error| match (error, name) {
+        (ModelError::Invalid { location, problem }, Some(name)) if location == location_of(index) => {
+            ModelError::invalid(format!("{location} ('{}')", shortened(name)), problem)
+        }
+        (error, _) => error,
+    })
 }
 
 /// Returns the encoded bytes of an image.

@@ -202,6 +202,11 @@ impl PrimitiveReader<'_> {
             (count as u64).saturating_mul(self.primitive.targets.len() as u64),
             self.source.limits.morph_values,
         )?;
+        let is_unsupported = |name: &String| name.starts_with("COLOR_") || name.starts_with("TEXCOORD_");
+        if self.primitive.targets.iter().flat_map(BTreeMap::keys).any(is_unsupported) {
+            let location = self.location;
+            self.source.warn(&format!("{location}: morph targets do not change its colours and texture coordinates"));
+        }
         self.primitive
             .targets
             .iter()

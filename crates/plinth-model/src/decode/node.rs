@@ -205,8 +205,24 @@ fn rotation(xyzw: [f32; 4]) -> Quat {
     }
 }
 
+/// Returns whether joints place all vertices of the node's mesh. The transforms of the node and of its instances then have
+/// no effect (glTF 2.0, section 3.7.3).
+fn is_skinned(source: &Source<'_>, node: &json::Node) -> bool {
+    let mesh = node.skin.and(node.mesh).and_then(|mesh| source.root.meshes.get(mesh));
+    mesh.is_some_and(|mesh| {
+        mesh.primitives.iter().all(|p| ["JOINTS_0", "WEIGHTS_0"].iter().all(|name| p.attributes.contains_key(*name)))
+    })
+}
+
 fn instances(source: &Source<'_>, location: &str, node: &json::Node) -> Result<Vec<Transform>> {
     let Some(instancing) = &node.extensions.instancing else { return Ok(Vec::new()) };
+    if is_skinned(source, node) {
+        source.warn(&format!("{location}: its mesh has a skin, so its instances are at one place, and one is drawn"));
+        return Ok(Vec::new());
+    }
+    if instancing.attributes.contains_key("_COLOR_0") {
+        source.warn(&format!("{location}: the colours of its instances are not supported and are ignored"));
+    }
     let open_attribute = |name: &str| instancing.attributes.get(name).map(|i| Reader::open(source, *i)).transpose();
     let (translation, rotations, scale) =
         (open_attribute("TRANSLATION")?, open_attribute("ROTATION")?, open_attribute("SCALE")?);

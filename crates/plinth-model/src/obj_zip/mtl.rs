@@ -213,6 +213,9 @@ impl Reader<'_, '_> {
             "map_ks" | "map_ns" | "disp" | "decal" | "map_tr" => {
                 self.warnings.add(&format!("{word} is ignored: glTF has no equivalent"));
             }
+            "map_pr" | "map_pm" => {
+                self.warnings.add(&format!("{word} is ignored: converted materials are rough and not metallic"));
+            }
             _ => {}
         }
     }

@@ -51,7 +51,12 @@ pub(super) struct Part {
 /// A parsed OBJ file.
 #[derive(Debug, Default)]
 pub(super) struct Obj {
+    /// Positions relative to `origin`.
     pub(super) positions: Vec<[f32; 3]>,
+    /// The point of the file's coordinates from which positions are measured: along each axis, 0 or, if the first corner
+    /// of the first element is far from 0, its coordinate. Single precision is too coarse for the distances of vertices
+    /// with geographic coordinates.
+    pub(super) origin: [f32; 3],
     /// sRGB-encoded vertex colours in 0..=1. Has the same length as `positions`, or is empty if no vertex has a colour.
     pub(super) colors: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
@@ -100,6 +105,9 @@ struct State {
     smoothing: Smoothing,
     /// Whether a vertex so far has shown that the four numbers after positions are a colour and an opacity.
     color_is_before_opacity: bool,
+    /// Positions in the file's coordinates until the first element determines the origin, empty afterwards.
+    exact_positions: Vec<[f64; 3]>,
+    has_origin: bool,
     /// Index of the current part. `None` if no element has been read since `name` or `material` last changed.
     part: Option<usize>,
     parts: HashMap<(String, String), usize>,
@@ -128,7 +136,7 @@ impl Reader<'_> {
             "vt" => {
                 let v = numbers(rest)?;
                 self.budget.take::<[f32; 2]>(1).map_err(too_large)?;
-                let uv = [v.first().copied().unwrap_or(0.0), v.get(1).copied().unwrap_or(0.0)];
+                let uv = [v.first(), v.get(1)].map(|c| c.map_or(0.0, |c| *c as f32));
                 let uv = self.finite_or_zero(uv);
                 self.obj.uvs.push(uv);
             }
@@ -137,7 +145,7 @@ impl Reader<'_> {
                 let [x, y, z, ..] = v.as_slice() else { return Err("a normal needs three numbers".to_owned()) };
                 self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
                 // A normal of length zero counts as missing.
-                let normal = self.finite_or_zero([*x, *y, *z]);
+                let normal = self.finite_or_zero([*x, *y, *z].map(|c| c as f32));
                 self.obj.normals.push(normal);
             }
             "f" => self.face(text::without_comment(rest))?,
@@ -172,10 +180,14 @@ impl Reader<'_> {
     /// Parses a vertex: a position, possibly with a weight, which is ignored, and a colour.
     fn vertex(&mut self, rest: &str) -> Result<(), String> {
         let too_large = |e: crate::ModelError| e.to_string();
-        let v = floats(rest)?;
+        let v = numbers(rest)?;
+        // The numbers become single-precision numbers, which are infinite from 3.4e38 on.
+        if v.iter().any(|c| !(*c as f32).is_finite()) {
+            return Err(NO_NUMBER.to_owned());
+        }
         let [x, y, z, extra @ ..] = v.as_slice() else { return Err("a vertex needs three numbers".to_owned()) };
         self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
-        self.obj.positions.push([*x, *y, *z]);
+        self.add_position([*x, *y, *z])?;
         if let [first, _, _, _] = extra {
             // Four numbers are a weight and a colour, or a colour and an opacity. Weights of polygons are always 1.
             if (first - 1.0).abs() > 0.0 && !std::mem::replace(&mut self.state.color_is_before_opacity, true) {
@@ -190,8 +202,31 @@ impl Reader<'_> {
         };
         self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
         self.obj.colors.resize(self.obj.positions.len() - 1, [1.0; 3]);
-        self.obj.colors.push(color.map(|c| c.clamp(0.0, 1.0)));
+        self.obj.colors.push(color.map(|c| c.clamp(0.0, 1.0) as f32));
         Ok(())
+    }
+
+    fn add_position(&mut self, position: [f64; 3]) -> Result<(), String> {
+        if !self.state.has_origin {
+            self.budget.take::<[f64; 3]>(1).map_err(|e| e.to_string())?;
+            self.state.exact_positions.push(position);
+        }
+        self.obj.positions.push(relative_to(self.obj.origin, position));
+        Ok(())
+    }
+
+    /// Moves the origin to the first corner of the first element. Vertices before it may not belong to any element.
+    fn choose_origin(&mut self) {
+        let Some(first) = self.state.face.first().map(|corner| corner.position as usize) else { return };
+        if std::mem::replace(&mut self.state.has_origin, true) {
+            return;
+        }
+        let positions = std::mem::take(&mut self.state.exact_positions);
+        let origin = positions[first].map(|c| if FAR.contains(&c.abs()) { c as f32 } else { 0.0 });
+        if origin.iter().any(|c| *c != 0.0) {
+            self.obj.origin = origin;
+            self.obj.positions = positions.into_iter().map(|position| relative_to(origin, position)).collect();
+        }
     }
 
     /// Parses the corners of an element into `state.face`, and returns their number. `what` names the kind of element
@@ -206,7 +241,8 @@ impl Reader<'_> {
             let corner = corner(word, obj).ok_or_else(|| format!("a {what} refers to a vertex that does not exist"))?;
             state.face.push(corner);
         }
-        Ok(state.face.len())
+        self.choose_origin();
+        Ok(self.state.face.len())
     }
 
     /// Counts `count` triangles, points or line segments against the limits. Returns the index of the part to which
@@ -284,19 +320,21 @@ const MAX_NUMBERS: usize = 8;
 const MAX_NAME_BYTES: usize = 1024;
 /// Maximum number of `mtllib` lines.
 const MAX_LIBRARIES: usize = 1000;
+/// Absolute values of coordinates that are far from 0. At the lower bound, neighbouring single-precision numbers differ by
+/// 0.001. The upper bound is so small that subtracting such a coordinate cannot overflow.
+const FAR: std::ops::Range<f64> = 16_384.0..1e30;
 /// Memory that a part takes in `Obj` and in the glTF document, in bytes, not counting its triangles.
 const PART_BYTES: u64 = 4096;
 
-/// Parses numbers that must be finite.
-fn floats(rest: &str) -> Result<Vec<f32>, String> {
-    let all = numbers(rest)?;
-    if all.iter().all(|v| v.is_finite()) { Ok(all) } else { Err(NO_NUMBER.to_owned()) }
-}
-
 const NO_NUMBER: &str = "a number is not finite or not a number";
 
+/// Returns a position relative to an origin.
+fn relative_to(origin: [f32; 3], position: [f64; 3]) -> [f32; 3] {
+    std::array::from_fn(|axis| (position[axis] - f64::from(origin[axis])) as f32)
+}
+
 /// Parses numbers, which may be infinite or NaN.
-fn numbers(rest: &str) -> Result<Vec<f32>, String> {
+fn numbers(rest: &str) -> Result<Vec<f64>, String> {
     let mut out = Vec::new();
     for word in rest.split_whitespace().take(MAX_NUMBERS) {
         let uncommented = if is_marked_as_not_finite(word) { word } else { text::without_comment(word) };
@@ -312,9 +350,9 @@ fn numbers(rest: &str) -> Result<Vec<f32>, String> {
 
 /// Parses a number. Exporters that were built with Microsoft's C library write NaN as `-nan(ind)` or, with versions
 /// before 2015, as `-1.#IND`. An infinity of these versions is read as NaN, too.
-fn number(word: &str) -> Option<f32> {
+fn number(word: &str) -> Option<f64> {
     let is_nan = || is_marked_as_not_finite(word) || word.trim_start_matches('-').starts_with("nan");
-    word.parse().ok().or_else(|| is_nan().then_some(f32::NAN))
+    word.parse().ok().or_else(|| is_nan().then_some(f64::NAN))
 }
 
 /// Returns whether a word is infinity or NaN as versions of Microsoft's C library before 2015 write them: `1.#INF`,

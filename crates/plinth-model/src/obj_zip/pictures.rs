@@ -28,6 +28,8 @@ const BUMP_HEIGHT: f32 = 0.01;
 /// An encoded PNG or JPEG image.
 #[derive(Clone, Debug)]
 pub(super) struct Picture {
+    /// Name of the file that it was made from.
+    pub(super) name: Rc<str>,
     pub(super) mime: &'static str,
     pub(super) bytes: Rc<Vec<u8>>,
 }
@@ -198,7 +200,8 @@ impl<'a, 'z> Pictures<'a, 'z> {
                 Some(_) => check_size(name, &bytes, self.limits)?,
                 None => self.warnings.add(&format!("the texture '{name}' is neither PNG nor JPEG and is ignored")),
             }
-            self.files.insert(name.to_owned(), mime.map(|mime| Picture { mime, bytes: Rc::new(bytes) }));
+            self.files
+                .insert(name.to_owned(), mime.map(|mime| Picture { name: name.into(), mime, bytes: Rc::new(bytes) }));
         }
         Ok(self.files.get(name).cloned().flatten())
     }
@@ -232,7 +235,7 @@ fn png(image: &Image, color: image::ExtendedColorType, name: &str) -> Result<Pic
     PngEncoder::new(&mut bytes)
         .write_image(&image.pixels, image.width, image.height, color)
         .map_err(|e| texture_error(name, e.to_string()))?;
-    Ok(Picture { mime: "image/png", bytes: Rc::new(bytes) })
+    Ok(Picture { name: name.into(), mime: "image/png", bytes: Rc::new(bytes) })
 }
 
 /// Returns whether any texel is not opaque.

@@ -33,8 +33,8 @@ pub(super) fn write(
     }
     let mut glb = Glb::default();
     let mut images: Vec<Value> = Vec::new();
-    for Picture { mime, bytes } in pictures.take() {
-        images.push(json!({"bufferView": glb.view(&bytes, None), "mimeType": mime}));
+    for Picture { name, mime, bytes } in pictures.take() {
+        images.push(json!({"name": &*name, "bufferView": glb.view(&bytes, None), "mimeType": mime}));
     }
     let (mut meshes, mut nodes) = (Vec::new(), Vec::new());
     let mut default_material = None;
@@ -58,7 +58,7 @@ pub(super) fn write(
             }
         }
         let name = if part.name.is_empty() { "model" } else { &part.name };
-        nodes.push(json!({"mesh": meshes.len(), "name": name}));
+        nodes.push(node(obj, meshes.len(), name));
         meshes.push(json!({"name": name, "primitives": primitives}));
     }
     let scene: Vec<usize> = (0..nodes.len()).collect();
@@ -83,6 +83,14 @@ pub(super) fn write(
         document["extensionsUsed"] = json!(materials.extensions);
     }
     glb.file(document)
+}
+
+fn node(obj: &Obj, mesh: usize, name: &str) -> Value {
+    let mut node = json!({"mesh": mesh, "name": name});
+    if obj.origin.iter().any(|c| *c != 0.0) {
+        node["translation"] = json!(obj.origin);
+    }
+    node
 }
 
 /// The materials and textures of the glTF document.

@@ -79,7 +79,9 @@ fn channels_without_a_target_or_with_an_unknown_property_are_ignored() {
     ]);
     glb.push("nodes", json!({"name": "outside of the scene"}));
     glb.json["animations"][0]["channels"] = channels;
-    assert!(glb.load().animations[0].channels.is_empty());
+    let model = glb.load();
+    assert!(model.animations[0].channels.is_empty());
+    assert_eq!(model.warnings, ["animation channels with the path 'pointer' are not supported and are ignored"]);
 }
 
 #[test]

@@ -136,6 +136,13 @@ fn instances_have_translations_rotations_and_scales() {
 }
 
 #[test]
+fn colours_of_instances_cause_a_warning() {
+    let model = instanced(json!({"TRANSLATION": 1, "_COLOR_0": 1})).load();
+    assert_eq!(model.nodes[0].instances.len(), 2);
+    assert_eq!(model.warnings, ["nodes[0]: the colours of its instances are not supported and are ignored"]);
+}
+
+#[test]
 fn instance_attributes_of_different_lengths_are_rejected() {
     assert!(
         instanced(json!({"TRANSLATION": 1, "SCALE": 3}))

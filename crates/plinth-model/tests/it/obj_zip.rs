@@ -171,15 +171,29 @@ fn a_vertex_colour_may_follow_a_weight_or_precede_an_opacity() {
 /// Converts an archive that contains a triangle and these files. `statements` are the MTL statements of the triangle's
 /// material.
 fn with_mtl(statements: &str, files: &[(&str, &[u8])]) -> Model {
+    load_glb(&converted_with_mtl(statements, files), &LoadOptions::default()).unwrap()
+}
+
+fn converted_with_mtl(statements: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
     let obj = format!("mtllib a.mtl\nusemtl m\nvt 0 0\nvt 1 0\nvt 0 1\n{}", TRIANGLE.replace("1 2 3", "1/1 2/2 3/3"));
     let mtl = format!("newmtl m\n{statements}\n");
     let mut all: Vec<(&str, &[u8])> = vec![("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes())];
     all.extend(files);
-    model(&all)
+    convert(&all).unwrap().glb
 }
 
 fn material(statements: &str, files: &[(&str, &[u8])]) -> Material {
     with_mtl(statements, files).materials.swap_remove(0)
+}
+
+#[test]
+fn the_error_for_a_damaged_texture_names_its_file() {
+    let mut damaged = png(1, 1, &[255, 0, 0, 255]);
+    // The texels follow the signature (8 bytes), the header (25 bytes), and the length and type of their chunk (8 bytes).
+    damaged[8 + 25 + 8] ^= 0xFF;
+    let glb = converted_with_mtl("map_Kd wood.png", &[("wood.png", &damaged)]);
+    let error = load_glb(&glb, &LoadOptions::default()).unwrap_err().to_string();
+    assert!(error.starts_with("images[0] ('wood.png'): it cannot be decoded: "), "{error}");
 }
 
 #[test]
@@ -614,4 +628,31 @@ fn file_names_may_be_in_code_page_437_or_latin_1() {
         }
         assert_eq!(glb_from_zip(&archive, &Limits::default()).unwrap().warnings, [""; 0], "{u_umlaut:x}");
     }
+}
+
+#[test]
+fn vertices_far_from_the_origin_keep_their_distances() {
+    let vertices = "v 512345.5 5403210.001 320\nv 512346.5 5403210.001 320\nv 512345.5 5403210.251 320\n";
+    let m = model(&[("a.obj", format!("{vertices}f 1 2 3\n").as_bytes())]);
+    let p = &m.meshes[0].primitives[0].positions;
+    assert_near(&[p[1][0] - p[0][0], p[2][1] - p[0][1], p[0][2]], &[1.0, 0.25, 320.0]);
+    let first = m.nodes[0].local.matrix().transform_point3(Vec3::from(p[0]));
+    assert_eq!(first, Vec3::new(512_345.5, 5_403_210.0, 320.0));
+    // The origin does not depend on vertices without faces.
+    for unused in ["v 0 0 0\n", "v 1e9 1e9 1e9\n"] {
+        let m = model(&[("a.obj", format!("{unused}{vertices}f 2 3 4\n").as_bytes())]);
+        let p = &m.meshes[0].primitives[0].positions;
+        assert_near(&[p[1][0] - p[0][0], p[2][1] - p[0][1], p[0][2]], &[1.0, 0.25, 320.0]);
+    }
+    // The difference of the two largest coordinates would be infinite.
+    let largest = primitive("v 3e38 0 0\nv -3e38 0 0\nv 0 1 0\nf 1 2 3\n");
+    assert!(largest.positions.iter().flatten().all(|c| c.is_finite()));
+}
+
+#[test]
+fn maps_of_roughness_and_metalness_cause_a_warning() {
+    let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
+    let files: [(&str, &[u8]); 2] = [("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl m\nmap_Pm t.png\n")];
+    let warning = "map_Pm is ignored: converted materials are rough and not metallic";
+    assert_eq!(convert(&files).unwrap().warnings, [warning]);
 }

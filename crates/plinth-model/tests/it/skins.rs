@@ -130,6 +130,31 @@ fn morph_targets_are_split_with_flat_shaded_vertices() {
 }
 
 #[test]
+fn morph_targets_with_colours_cause_a_warning() {
+    let mut glb = morphed();
+    glb.primitive()["targets"][0]["COLOR_0"] = 0.into();
+    let warning = "meshes[0].primitives[0]: morph targets do not change its colours and texture coordinates";
+    assert_eq!(glb.load().warnings, [warning]);
+}
+
+#[test]
+fn instances_of_a_skinned_mesh_are_drawn_once() {
+    let mut glb = skinned([[0; 4]; 3], FIRST);
+    let places = glb.accessor(&[[0.0_f32; 3], [5.0, 0.0, 0.0]]);
+    glb.node()["extensions"]["EXT_mesh_gpu_instancing"]["attributes"]["TRANSLATION"] = places.into();
+    let model = glb.load();
+    assert!(model.nodes[0].instances.is_empty());
+    let warning = "nodes[0]: its mesh has a skin, so its instances are at one place, and one is drawn";
+    assert_eq!(model.warnings, [warning]);
+    let without = |name: &str| {
+        let mut glb = glb.clone();
+        glb.primitive()["attributes"].as_object_mut().unwrap().remove(name);
+        glb.load().nodes[0].instances.len()
+    };
+    assert_eq!([without("JOINTS_0"), without("WEIGHTS_0")], [2, 2]);
+}
+
+#[test]
 fn a_morph_target_of_a_different_length_is_rejected() {
     let mut glb = morphed();
     let short = glb.accessor(&[[0.0_f32; 3]; 2]);

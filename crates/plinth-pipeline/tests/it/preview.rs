@@ -156,17 +156,31 @@ fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
 
 /// Draws drafts with these settings, one after another, in one process with an empty cache. Returns the last draft.
 fn last_draft(looks: &[Value]) -> image::RgbImage {
+    let drafts: Vec<(&Value, Option<&Path>)> = looks.iter().map(|look| (look, None)).collect();
+    last_draft_with_images(&drafts)
+}
+
+/// Does the same as [`last_draft`], with the image `paint` in those requests that have a file for it.
+fn last_draft_with_images(drafts: &[(&Value, Option<&Path>)]) -> image::RgbImage {
     let folder = tempfile::tempdir().unwrap();
     let task = preview_task(folder.path());
     let target = folder.path().join("draft.png");
     let options = PreviewOptions { longest: 320, is_draft: true, ..PreviewOptions::default() };
-    let draft = |look| PreviewRequest { options, ..request(1, look, target.clone()) };
-    let lines: Vec<String> = looks.iter().map(|look| serde_json::to_string(&draft(look)).unwrap()).collect();
+    let draft = |(look, image): &(&Value, Option<&Path>)| {
+        let images = image.map(|file| ("paint".to_owned(), file.to_owned())).into_iter().collect();
+        PreviewRequest { options, images, ..request(1, look, target.clone()) }
+    };
+    let lines: Vec<String> = drafts.iter().map(|one| serde_json::to_string(&draft(one)).unwrap()).collect();
     let mut drawn = 0;
     let mut tell = |event| drawn += usize::from(matches!(event, ChildEvent::Previewed { .. }));
     run_child(&task, &mut lines.into_iter(), &mut tell, &AtomicBool::new(false));
-    assert_eq!(drawn, looks.len());
+    assert_eq!(drawn, drafts.len());
     image::open(&target).unwrap().to_rgb8()
+}
+
+fn mean_difference(one: &image::RgbImage, other: &image::RgbImage) -> f64 {
+    let differences = one.as_raw().iter().zip(other.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b)));
+    differences.sum::<f64>() / one.as_raw().len() as f64
 }
 
 /// A draft shows its own settings, although it reuses the renderer, the geometry and the light of earlier drafts where
@@ -186,10 +200,29 @@ fn drafts_show_their_settings_whatever_was_drawn_before() {
     ] {
         let fresh = last_draft(std::slice::from_ref(&last));
         let reused = last_draft(&[&before[..], std::slice::from_ref(&last)].concat());
-        let differences = fresh.as_raw().iter().zip(reused.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b)));
-        let mean = differences.sum::<f64>() / fresh.as_raw().len() as f64;
+        let mean = mean_difference(&fresh, &reused);
         // The differences are small: the light was baked for other cameras and with other random rays.
         assert!(mean < 0.5, "{last}: {mean}");
         assert!(last_before != reused, "{last}");
     }
+}
+
+/// Only the camera changes between the drafts, but the renderer of the first one has the texture.
+#[test]
+fn a_draft_lacks_a_texture_that_was_deleted_after_the_draft_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let paint = folder.path().join("paint.png");
+    image::RgbImage::from_pixel(8, 8, image::Rgb([255, 0, 255])).save(&paint).unwrap();
+    let edit = json!({"mapAssetId": "paint"});
+    let look = |degrees: u32| {
+        let edits = json!({"LeatherPartsMat": edit, "RubberWoodMat": edit, "MetalPartsMat": edit});
+        json!({"rotateY": degrees, "materialEdits": edits})
+    };
+    let (before, last) = (look(0), look(40));
+    let whole = last_draft_with_images(&[(&before, Some(paint.as_path())), (&last, Some(paint.as_path()))]);
+    let reduced = last_draft_with_images(&[(&before, Some(paint.as_path())), (&last, None)]);
+    let fresh = last_draft(&[last]);
+    assert!(mean_difference(&whole, &fresh) > 1.0, "the texture changes the picture");
+    let mean = mean_difference(&reduced, &fresh);
+    assert!(mean < 0.5, "{mean}");
 }

@@ -36,8 +36,11 @@ impl Service {
             return Err(ServiceError::new(ErrorCode::TooMany, message));
         }
         let options = ParseOptions { uncapped_length: caller.is_admin };
-        let settings = items.iter().map(|item| RenderSettings::from_json(item, options));
-        let settings = settings.collect::<std::result::Result<Vec<_>, _>>()?;
+        let settings = items.iter().enumerate().map(|(index, item)| {
+            RenderSettings::from_json(item, options)
+                .map_err(|error| ServiceError::from(error).of_render(index, items.len()))
+        });
+        let settings = settings.collect::<Result<Vec<_>>>()?;
         let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;
         let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
         Ok(Price {

@@ -44,7 +44,11 @@ impl Service {
             let message = format!("a batch has at most {} renders, not {}", limits::BATCH_ITEMS, items.len());
             return Err(ServiceError::new(ErrorCode::TooMany, message));
         }
-        let wanted = items.iter().map(|item| wanted(caller, item)).collect::<Result<_>>()?;
+        let wanted = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| wanted(caller, item).map_err(|error| error.of_render(index, items.len())))
+            .collect::<Result<_>>()?;
         let created = self.insert_now(caller, wanted, key).await?;
         let rows = created.into_iter().map(|created| BatchRender {
             is_preview: is_preview(&created.render),

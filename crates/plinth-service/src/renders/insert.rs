@@ -116,7 +116,7 @@ fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
         let what = match costs {
             [_one] => format!("a render of {} credits", short.credits),
             all => {
-                let credits: u64 = all.iter().map(|cost| cost.credits).sum();
+                let credits = all.iter().fold(0_u64, |sum, cost| sum.saturating_add(cost.credits));
                 format!("all {} renders, which cost {credits} credits together, each from one pool", all.len())
             }
         };
@@ -142,7 +142,12 @@ async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earli
     let ids: BTreeSet<&ModelId> = checked.map(|(draft, _earlier)| &draft.model_id).collect();
     let ids: Vec<ModelId> = ids.into_iter().cloned().collect();
     let active = models::list_active(tx, &caller.workspace_id, &ids).await?;
-    if active.len() == ids.len() { Ok(()) } else { Err(ServiceError::model_not_found()) }
+    let missing =
+        drafts.iter().zip(earlier).position(|(draft, earlier)| !is_own(earlier) && !active.contains(&draft.model_id));
+    match missing {
+        Some(index) => Err(ServiceError::model_not_found().of_render(index, drafts.len())),
+        None => Ok(()),
+    }
 }
 
 fn funded(draft: Render, cost: Cost, pool: Pool) -> Render {

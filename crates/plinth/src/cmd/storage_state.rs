@@ -38,8 +38,9 @@ const STORE_CURE: &str = "make it reachable, or set another with --store-url";
 impl StorageState {
     /// Checks the database and the store. Does not change or create anything.
     pub(super) async fn look(config: &Config) -> Self {
-        let is_missing =
-            |address: &str, scheme| address.strip_prefix(scheme).is_some_and(|path| !Path::new(path).exists());
+        let is_missing = |address: &str, scheme| {
+            address.strip_prefix(scheme).is_some_and(|path| config::is_missing(Path::new(path)))
+        };
         let database = if is_missing(&config.database_url, "sqlite://") {
             State::NotYet("SQLite")
         } else {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use plinth_db::{Db, DbOptions};
 use plinth_service::Service;
 use plinth_store::{LinkSigner, Store, StoreOptions, is_s3_setting};
@@ -53,27 +53,34 @@ pub(crate) fn check_not_restoring(config: &Config) -> Result<()> {
 }
 
 /// Checks that the SQLite database exists, because opening a missing database would create it.
-/// Errors: the database does not exist, or a backup is being restored.
+/// Errors: the database does not exist, this user may not enter its folder, or a backup is being restored.
 pub(crate) fn check_installation(config: &Config) -> Result<()> {
     check_not_restoring(config)?;
-    match missing_sqlite_file(config) {
-        None => Ok(()),
-        Some(file) => bail!(
-            "there is no database {}; name the folder of the installation with --data, or its configuration file with \
-             --config, and set the variables that the server has, such as PLINTH_DATABASE_URL (`plinth serve` and `plinth migrate` create a new one)",
+    let Some(file) = sqlite_file(config) else { return Ok(()) };
+    let exists = file.try_exists().with_context(|| {
+        format!(
+            "the database {} cannot be accessed; run this command as the user of the server, or choose another folder with --data",
             file.display()
-        ),
-    }
+        )
+    })?;
+    ensure!(
+        exists,
+        "there is no database {}; name the folder of the installation with --data, or its configuration file with \
+         --config, and set the variables that the server has, such as PLINTH_DATABASE_URL (`plinth serve` and `plinth migrate` create a new one)",
+        file.display()
+    );
+    Ok(())
 }
 
-/// Returns the path of the configured SQLite database if no file with this path exists.
-fn missing_sqlite_file(config: &Config) -> Option<&Path> {
-    sqlite_file(config).filter(|file| !file.exists())
+/// Returns whether no file or folder with this path exists. Returns false if this is unknown, because this user may not enter a
+/// folder of the path; then opening the path fails and tells why.
+pub(crate) fn is_missing(path: &Path) -> bool {
+    path.try_exists().is_ok_and(|exists| !exists)
 }
 
 /// Returns the version of the database schema; `None` if the database has no tables.
 pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
-    if missing_sqlite_file(config).is_some() {
+    if sqlite_file(config).is_some_and(is_missing) {
         return Ok(None);
     }
     let db = open_database(config, false).await?;

@@ -117,6 +117,20 @@ fn commands_in_the_wrong_folder_create_no_installation() {
     assert!(installation.program().args(create).output().unwrap().status.success(), "before the first start");
 }
 
+/// Otherwise people would look for a lost database, or make a new one.
+#[test]
+fn a_database_that_cannot_be_accessed_is_not_reported_as_missing() {
+    let installation = Installation::with_sqlite().with_data_below_a_file();
+    let database = installation.folder.path().join("file/data/plinth.db");
+    for args in [&["admin", "account", "list"][..], &["migrate", "--check"]] {
+        let done = installation.program().args(args).output().unwrap();
+        let stderr = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {stderr}");
+        assert!(stderr.contains(database.to_str().unwrap()), "{args:?}: {stderr}");
+        assert!(stderr.contains("cannot be accessed") || stderr.contains("cannot be opened"), "{args:?}: {stderr}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_create_no_data_folder_if_nothing_is_stored_in_it() {
     let installation = Installation::with_postgres_and_s3().await;

@@ -173,6 +173,15 @@ async fn doctor_reports_database_and_storage() {
 }
 
 #[test]
+fn doctor_does_not_take_what_it_cannot_access_for_missing() {
+    let (report, json, code) = doctor(&Installation::with_sqlite().with_data_below_a_file(), &[]);
+    assert_eq!((code, &json["ready"]), (Some(1), &json!(false)), "{report} {json}");
+    for part in ["database", "storage"] {
+        assert!(json[part]["error"].is_string() && json[part]["cure"].is_string(), "{report} {json}");
+    }
+}
+
+#[test]
 fn doctor_says_how_to_fix_a_database_that_does_not_respond() {
     let installation = Installation::with_sqlite();
     let (report, json, code) = doctor(&installation, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);

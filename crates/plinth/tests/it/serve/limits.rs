@@ -462,6 +462,11 @@ async fn only_administrators_are_exempt_from_the_length_limit() {
             }
         }
     }
+    // The price of this batch exceeds 64 bits.
+    let model = admin.upload("chair", None).await.text("modelId");
+    let endless = json!({"modelId": model, "renderSettings": {"length": 1e300}});
+    let rejected = admin.post("/renders/batch", json!({"renders": [endless, endless]})).await;
+    assert_eq!(rejected.rejection(), (402, "no_credits"));
     let paid = async |client: &Client| client.get("/account").await.data()["paid"].clone();
     assert_eq!((paid(&admin).await, paid(&served.client).await), (json!(10_100 - 121 - 61 * 64), json!(10_100)));
 }

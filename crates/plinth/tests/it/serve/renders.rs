@@ -103,7 +103,11 @@ async fn a_batch_is_all_or_nothing(served: Served) {
         (json!({"modelId": model, "renderSettings": {"zoom": 9}}), (400, "invalid_settings")),
         (json!({"modelId": model, "renderSettings": {"length": 0}}), (422, "invalid_length")),
     ] {
-        assert_eq!(post(vec![item(9.0), bad.clone()]).await.rejection(), rejection, "{bad}");
+        let rejected = post(vec![item(9.0), bad.clone()]).await;
+        assert_eq!(rejected.rejection(), rejection, "{bad}");
+        // The balance does not cover the batch as a whole. All other errors are about the second item.
+        let message = rejected.body["error"]["message"].as_str().unwrap();
+        assert_eq!(message.ends_with(" (in renders[1])"), rejection.0 != 402, "{message}");
     }
     // The whole batch is rejected if the free pool would have to pay for an item with `strictCredits`.
     served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
@@ -330,6 +334,12 @@ async fn quotes_cover_all_kinds_of_renders() {
         (json!({"renders": [5]}), (400, "invalid_settings")),
     ] {
         assert_eq!(client.post("/quote", body.clone()).await.rejection(), rejection, "{body}");
+    }
+    for (renders, named) in [(json!([{}, {"zoom": 9}, {"zoom": 8}]), true), (json!([{"zoom": 9}]), false)] {
+        let rejected = client.post("/quote", json!({"renders": renders})).await;
+        assert_eq!(rejected.rejection(), (400, "invalid_settings"), "{renders}");
+        let message = rejected.body["error"]["message"].as_str().unwrap();
+        assert_eq!(message.ends_with(" (in renders[1])"), named, "{message}");
     }
     assert_eq!(client.get("/products").await.body, json!({"data": []}));
 }

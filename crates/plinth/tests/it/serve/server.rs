@@ -70,6 +70,13 @@ impl Installation {
         self
     }
 
+    /// Moves the data folder below a file, where no user can access it. Tests may run as root, who may enter every folder.
+    pub(crate) fn with_data_below_a_file(self) -> Self {
+        let file = self.folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        self.set("PLINTH_DATA_DIR", file.join("data").to_str().unwrap())
+    }
+
     /// Sets the build of the program that runs on this installation.
     pub(crate) fn with_build(mut self, program: Option<PathBuf>) -> Self {
         self.build = program;
