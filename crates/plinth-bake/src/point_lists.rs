@@ -4,6 +4,9 @@ use rayon::prelude::*;
 
 /// Number of points whose lists share an allocation.
 const POINTS_PER_BLOCK: usize = 64;
+/// Maximum number of blocks that a task computes. With two threads, rayon would give up to an eighth of all blocks to the last
+/// task, during which the other thread has nothing to do.
+const MAX_BLOCKS_PER_TASK: usize = 16;
 
 /// A list of values for each point. The lists of [`POINTS_PER_BLOCK`] consecutive points share an allocation. With many small
 /// allocations, the GNU C library would enlarge the memory of each thread page by page, with a system call for each page.
@@ -50,7 +53,8 @@ impl<T: Clone + Send> PointLists<T> {
             // The copy has exactly the memory that it needs. `values` keeps its memory for the next block.
             Block { values: values.clone(), ends }
         };
-        let blocks = results.par_chunks_mut(POINTS_PER_BLOCK).enumerate().map_init(Vec::new, of_block).collect();
+        let blocks = results.par_chunks_mut(POINTS_PER_BLOCK).enumerate().with_max_len(MAX_BLOCKS_PER_TASK);
+        let blocks = blocks.map_init(Vec::new, of_block).collect();
         (results, Self { blocks })
     }
 }
@@ -62,7 +66,8 @@ impl<T: Sync> PointLists<T> {
             let values = block.values.iter().map(&value).collect();
             Block { values, ends: block.ends.clone() }
         };
-        PointLists { blocks: self.blocks.par_iter().map(of_block).collect() }
+        let blocks = self.blocks.par_iter().with_max_len(MAX_BLOCKS_PER_TASK).map(of_block).collect();
+        PointLists { blocks }
     }
 }
 

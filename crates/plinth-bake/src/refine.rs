@@ -23,6 +23,9 @@ const MAX_OCCLUDER_DISTANCE: f32 = 8.0;
 /// the light between the corners is assumed to be linear.
 const MAX_CORNER_DIFFERENCE: f32 = 4.0;
 
+/// Maximum number of probes that a task computes. With larger tasks, threads have nothing to do while the last task runs.
+const MAX_PROBES_PER_TASK: usize = 32;
+
 /// Triangles are not refined if their longest edge is at most this long, in world units.
 pub(crate) const MAX_UNREFINED_EDGE: f32 = 0.05;
 
@@ -117,6 +120,7 @@ impl Refiner<'_> {
             remaining = remaining.saturating_sub(samples.len() - before + probed);
             let added: Vec<LitPoint> = samples.list[before..]
                 .par_iter()
+                .with_max_len(MAX_PROBES_PER_TASK)
                 .zip(&edge_ends)
                 .map(|(sample, ends)| self.light_between(sample, ends.map(|i| &lit[i as usize])))
                 .collect();
@@ -148,7 +152,8 @@ impl Refiner<'_> {
         let mut unprobed: Vec<u32> = indices.filter(|i| lit[*i as usize].probe.is_none()).collect();
         unprobed.sort_unstable();
         unprobed.dedup();
-        let found: Vec<LightValue> = unprobed.par_iter().map(|i| self.probe(&samples.list[*i as usize]).0).collect();
+        let probes = unprobed.par_iter().with_max_len(MAX_PROBES_PER_TASK);
+        let found: Vec<LightValue> = probes.map(|i| self.probe(&samples.list[*i as usize]).0).collect();
         for (i, probe) in unprobed.iter().zip(&found) {
             lit[*i as usize].probe = Some(*probe);
         }

@@ -2,9 +2,26 @@
 
 use std::f32::consts::{PI, TAU};
 
-use glam::{Vec2, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
+
+/// Number of directions that are sampled at once.
+pub(crate) const LANES: usize = 8;
+
+/// Unit directions as a structure of arrays.
+#[derive(Default)]
+pub(crate) struct DirectionLanes {
+    pub(crate) x: [f32; LANES],
+    pub(crate) y: [f32; LANES],
+    pub(crate) z: [f32; LANES],
+}
+
+impl DirectionLanes {
+    pub(crate) fn set(&mut self, lane: usize, d: Vec3) {
+        (self.x[lane], self.y[lane], self.z[lane]) = (d.x, d.y, d.z);
+    }
+}
 
 /// A panorama and its mip levels. Each level has half the size of the previous one.
 pub(crate) struct Pyramid {
@@ -40,34 +57,47 @@ impl Pyramid {
         (0.5 * (solid_angle / texel).max(1.0).log2()).min((self.levels.len() - 1) as f32)
     }
 
-    /// Returns the radiance around a direction at a fractional mip level.
-    pub(crate) fn sample(&self, direction: Vec3, level: f32) -> Vec3 {
-        let at = Vec2::new(angle(direction.x, direction.z) / TAU + 0.5, arc_cosine(direction.y) / PI);
+    /// Returns the radiance around each of some directions at a fractional mip level. The fourth components are 0.
+    pub(crate) fn sample(&self, directions: &DirectionLanes, level: f32) -> [Vec4; LANES] {
+        let (mut across, mut down) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            across[lane] = angle(directions.x[lane], directions.z[lane]) / TAU + 0.5;
+            down[lane] = arc_cosine(directions.y[lane]) / PI;
+        }
         let low = (level as usize).min(self.levels.len() - 1);
-        let near = self.levels[low].bilinear(at);
-        let mixed = match self.levels.get(low + 1) {
-            Some(next) => near.lerp(next.bilinear(at), level - low as f32),
-            None => near,
-        };
-        mixed.truncate()
+        let mut out = self.levels[low].bilinear(&across, &down);
+        if let Some(next) = self.levels.get(low + 1) {
+            for (near, far) in out.iter_mut().zip(next.bilinear(&across, &down)) {
+                *near = near.lerp(far, level - low as f32);
+            }
+        }
+        out
     }
 }
 
 impl Level {
-    /// Returns the bilinearly interpolated value at a position in 0..1. The left and right edges are adjacent.
-    fn bilinear(&self, at: Vec2) -> Vec4 {
-        // The offset of half a texel keeps the coordinate positive, so that the conversion to an integer rounds down.
-        let x = at.x * self.width as f32 + 0.5;
-        let y = (at.y * self.height as f32 - 0.5).clamp(0.0, (self.height - 1) as f32);
-        let (x0, y0) = (x as usize, y as usize);
-        let (fx, fy) = (x - x0 as f32, y - y0 as f32);
+    /// Returns the bilinearly interpolated values at positions in 0..1. The left and right edges are adjacent.
+    fn bilinear(&self, across: &[f32; LANES], down: &[f32; LANES]) -> [Vec4; LANES] {
+        let (width, height) = (self.width as f32, self.height as f32);
+        let (mut x0, mut y0) = ([0_i32; LANES], [0_i32; LANES]);
+        let (mut fx, mut fy) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            // The offset of half a texel keeps the coordinate positive, so that the conversion to an integer rounds down.
+            let x = across[lane] * width + 0.5;
+            let y = (down[lane] * height - 0.5).clamp(0.0, height - 1.0);
+            (x0[lane], y0[lane]) = (x as i32, y as i32);
+            (fx[lane], fy[lane]) = (x - x0[lane] as f32, y - y0[lane] as f32);
+        }
         let column = |i: usize| if i >= self.width { i - self.width } else { i };
-        let (left, right) = (column(x0 + self.width - 1), column(x0));
-        let below = (y0 + 1).min(self.height - 1);
-        let at = |x: usize, y: usize| self.pixels[y * self.width + x];
-        let upper = at(left, y0).lerp(at(right, y0), fx);
-        let lower = at(left, below).lerp(at(right, below), fx);
-        upper.lerp(lower, fy)
+        std::array::from_fn(|lane| {
+            let (x0, y0) = (x0[lane] as usize, y0[lane] as usize);
+            let (left, right) = (column(x0 + self.width - 1), column(x0));
+            let row = |y: usize| {
+                let row = &self.pixels[y * self.width..][..self.width];
+                row[left].lerp(row[right], fx[lane])
+            };
+            row(y0).lerp(row((y0 + 1).min(self.height - 1)), fy[lane])
+        })
     }
 }
 

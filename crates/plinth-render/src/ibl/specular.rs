@@ -7,13 +7,13 @@
 
 use std::f32::consts::PI;
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 use plinth_bake::octahedral_direction as direction;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
 use super::OctahedralMap;
-use super::pyramid::Pyramid;
+use super::pyramid::{DirectionLanes, LANES, Pyramid};
 
 /// Width of the margin around the octahedral map, as a fraction of the side of a mip level. The margin is half a texel
 /// of the smallest level, and the same fraction of the side in all levels. The margin contains the directions on the
@@ -66,17 +66,19 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32, samples: f32) -> Vec
     let texel = 4.0 * PI / ((side * side) as f32 * (1.0 - 2.0 * MARGIN).powi(2));
     let lobe = lobe(roughness, samples, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
     let own_level = pyramid.level_of(texel);
-    (0..side)
-        .into_par_iter()
-        .flat_map_iter(|y| {
-            let lobe = &lobe;
-            (0..side).map(move |x| {
-                let n = direction_at((x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
-                let radiance = if lobe.is_empty() { pyramid.sample(n, own_level) } else { filtered(pyramid, n, lobe) };
-                [radiance.x, radiance.y, radiance.z, 1.0].map(|c| c.min(60_000.0))
-            })
-        })
-        .collect()
+    let at = |i: usize| (i as f32 + 0.5) / side as f32;
+    let mut texels = vec![[0.0; 4]; (side * side) as usize];
+    texels.par_chunks_mut(side as usize).enumerate().for_each(|(y, row)| {
+        for (texels, first) in row.chunks_mut(LANES).zip((0..).step_by(LANES)) {
+            let normals = std::array::from_fn(|lane| direction_at(at(first + lane), at(y)));
+            let radiances =
+                if lobe.is_empty() { sharp(pyramid, &normals, own_level) } else { filtered(pyramid, &normals, &lobe) };
+            for (texel, radiance) in texels.iter_mut().zip(radiances) {
+                *texel = radiance.truncate().extend(1.0).to_array().map(|c| c.min(60_000.0));
+            }
+        }
+    });
+    texels
 }
 
 /// Each sample represents a part of the lobe. The radiance of a sample is averaged over this fraction of the solid
@@ -118,16 +120,35 @@ fn lobe(roughness: f32, samples: f32, level_of: impl Fn(f32) -> f32) -> Vec<Lobe
         .collect()
 }
 
-fn filtered(pyramid: &Pyramid, n: Vec3, lobe: &[LobeSample]) -> Vec3 {
-    let (t, b) = n.any_orthonormal_pair();
-    let mut sum = Vec3::ZERO;
+/// Returns the radiance from each of some directions.
+fn sharp(pyramid: &Pyramid, normals: &[Vec3; LANES], level: f32) -> [Vec4; LANES] {
+    let mut directions = DirectionLanes::default();
+    for (lane, normal) in normals.iter().enumerate() {
+        directions.set(lane, *normal);
+    }
+    pyramid.sample(&directions, level)
+}
+
+/// Returns the mean radiance of a lobe around each of some directions.
+fn filtered(pyramid: &Pyramid, normals: &[Vec3; LANES], lobe: &[LobeSample]) -> [Vec4; LANES] {
+    let axes = normals.map(|normal| {
+        let (tangent, bitangent) = normal.any_orthonormal_pair();
+        [tangent, bitangent, normal]
+    });
+    let mut sums = [Vec4::ZERO; LANES];
     let mut weights = 0.0;
     for sample in lobe {
-        let d = t * sample.direction.x + b * sample.direction.y + n * sample.direction.z;
-        sum += pyramid.sample(d, sample.level) * sample.weight;
+        let mut directions = DirectionLanes::default();
+        for (lane, [tangent, bitangent, normal]) in axes.iter().enumerate() {
+            let Vec3 { x, y, z } = sample.direction;
+            directions.set(lane, tangent * x + bitangent * y + normal * z);
+        }
+        for (sum, radiance) in sums.iter_mut().zip(pyramid.sample(&directions, sample.level)) {
+            *sum += radiance * sample.weight;
+        }
         weights += sample.weight;
     }
-    sum / f32::max(weights, 1e-6)
+    sums.map(|sum| sum / f32::max(weights, 1e-6))
 }
 
 #[cfg(test)]
