@@ -13,10 +13,10 @@ def is_matrix(rows):
 
 
 def instant_ngp(s, t, names, check):
-    """NVlabs/instant-ngp, src/nerf_loader.cu at 090aed6."""
+    """NVlabs/instant-ngp, src/nerf_loader.cu at 090aed6 and abe236e."""
     strangers = {"camera", "n_frames", "aabb", "up", "envmap", "is_fisheye", "ftheta_p0", "latlong", "equirectangular",
-                 "rolling_shutter", "normal_mts_args", "fix_premult", "white_transparent", "black_transparent", "sharpen",
-                 "render_aabb", "x_fov", "y_fov", "k3", "k4"} & t.keys()
+                 "orthographic", "rolling_shutter", "normal_mts_args", "from_mitsuba", "fix_premult", "white_transparent",
+                 "black_transparent", "sharpen", "render_aabb", "x_fov", "y_fov", "k3", "k4"} & t.keys()
     check(not strangers, f"instant-ngp gives {sorted(strangers)} another meaning")
     check(all(isinstance(t[key], numbers.Real) and t[key] > 0 for key in ("fl_x", "fl_y", "cx", "cy", "w", "h")), "lens")
     check(not any(t[key] for key in ("k1", "k2", "p1", "p2")), "a coefficient that is not 0 turns distortion on")
@@ -37,7 +37,7 @@ def instant_ngp(s, t, names, check):
 
 
 def opensplat(s, t, names, check):
-    """pierotofy/OpenSplat, nerfstudio.cpp, input_data.cpp and point_io.cpp at 011d8e7."""
+    """pierotofy/OpenSplat, nerfstudio.cpp, input_data.cpp and point_io.cpp at 011d8e7 and 15b7e80."""
     check("transforms.json" in names and isinstance(t["camera_model"], str), "camera_model is required")
     check(t["ply_file_path"] in names, "ply_file_path is required")
     check(all(isinstance(t[key], int) for key in ("w", "h")), "w and h must be integers")
@@ -49,8 +49,16 @@ def opensplat(s, t, names, check):
     check([line.removeprefix("property ") for line in lines[3:]] == wanted, "ply properties have another order")
 
 
+def nerfstudio(s, t, names, check):
+    """nerfstudio-project/nerfstudio, models/splatfacto.py and models/instant_ngp.py at 50e0e3c: their background is random by default, so
+    they would reproduce the white of images without an alpha channel as matter. bench/loaders.py runs the readers."""
+    commands = [line for line in s.read("README.txt").decode().splitlines() if "ns-train " in line]
+    trainers = [line for line in commands if "ns-train splatfacto" in line or "ns-train instant-ngp" in line]
+    check(trainers and all("--pipeline.model.background-color white" in line for line in trainers), "the background is not white")
+
+
 def brush(s, t, names, check):
-    """ArthurBrussee/brush, crates/brush-dataset/src/formats at 06bff06 and 327a759, after the command in README.txt has deleted files.
+    """ArthurBrussee/brush, crates/brush-dataset/src/formats at 327a759 and 8b7f5c6, after the command in README.txt has deleted files.
     Brush reads transforms.json only without sparse/."""
     command = re.search(r"^Brush +zip -d SET\.zip (.+), then brush SET\.zip$", s.read("README.txt").decode(), re.MULTILINE)
     check(command, "README.txt has no command that deletes what would mislead Brush")
@@ -71,14 +79,15 @@ def brush(s, t, names, check):
 
 
 def gaussian_splatting(s, t, names, check):
-    """graphdeco-inria/gaussian-splatting, scene/dataset_readers.py at 05d634b. check_colmap checks the layout of the files."""
+    """graphdeco-inria/gaussian-splatting, readColmapSceneInfo in scene/dataset_readers.py. check_colmap checks the layout of the files."""
     check({f"sparse/0/{name}.bin" for name in ("cameras", "images", "points3D")} <= names, "sparse/0")
     check("sparse/0/points3D.ply" not in names, "it would be read instead of the points")
     stems = [PurePosixPath(frame["file_path"]).name.split(".")[0] for frame in t["frames"]]
     check(stems == sorted(set(stems)), "images are distinguished and sorted by their name up to the first dot")
 
 
-READERS = {"instant-ngp": instant_ngp, "OpenSplat": opensplat, "Brush": brush, "3D Gaussian Splatting": gaussian_splatting}
+READERS = {"nerfstudio": nerfstudio, "instant-ngp": instant_ngp, "OpenSplat": opensplat, "Brush": brush,
+           "3D Gaussian Splatting": gaussian_splatting}
 
 
 def check_readers(s, t, check):

@@ -110,6 +110,82 @@ class Promises(unittest.TestCase):
                         self.assertIs(security["allowPrivilegeEscalation"], False)
                         self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
 
+    def test_openshift_assigns_users_and_groups(self):
+        on_openshift = ["--api-versions", "security.openshift.io/v1"]
+        names = ("runAsUser", "runAsGroup", "fsGroup")
+
+        def given(*flags):
+            found = [pod["securityContext"] for _, pod in pods(objects(*flags))]
+            self.assertTrue(all(one["runAsNonRoot"] for one in found))
+            [same] = {tuple(one.get(name) for name in names) for one in found}
+            [is_changed] = {"fsGroupChangePolicy" in one for one in found}
+            self.assertEqual(is_changed, same[2] is not None)
+            return same
+
+        image, none = (10001,) * 3, (None,) * 3
+        self.assertEqual(given(), image)
+        self.assertEqual(given(*on_openshift), none)
+        self.assertEqual(given("--set", "adaptSecurityContext=force"), none)
+        self.assertEqual(given(*on_openshift, "--set", "adaptSecurityContext=disabled"), image)
+        own = '{"runAsUser": 1000650000, "runAsGroup": 0, "fsGroup": null}'
+        self.assertEqual(given("--set-json", f"podSecurityContext={own}"), (1000650000, 0, None))
+        done = helm("template", RELEASE, str(CHART), "--set", "podSecurityContext.runAsUser=0")
+        self.assertNotEqual(done.returncode, 0, "nothing runs as root")
+
+    def test_processes_listen_for_ipv6_and_ipv4(self):
+        def listeners(**options):
+            found = set()
+            for name, pod in pods(objects(**options)):
+                said = variables(pod)
+                args = pod["containers"][0]["args"]
+                found |= {(name, said[key]) for key in ("PLINTH_METRICS_LISTEN", "PLINTH_HEALTH_LISTEN") if key in said}
+                found |= {(name, args[args.index("--listen") + 1])} if "--listen" in args else set()
+                for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                    self.assertNotIn("host", pod["containers"][0].get(probe, {"httpGet": {}})["httpGet"], "the pod's address")
+            return found
+
+        def expected(address):
+            api, worker = f"{RELEASE}-api", f"{RELEASE}-worker-cpu"
+            return {(api, f"{address}:8080"), (api, f"{address}:9090"), (worker, f"{address}:8081"), (worker, f"{address}:9090")}
+
+        self.assertEqual(listeners(), expected("[::]"))
+        self.assertEqual(listeners(values=HERE / "values/bare.yaml"), expected("0.0.0.0"))
+
+    def test_all_pods_trust_authorities_of_your_own_and_those_of_the_image(self):
+        def trusted(**source):
+            flags = [flag for key, value in source.items() for flag in ("--set", f"certificateAuthorities.{key}={value}")]
+            for name, pod in pods(objects(*flags)):
+                said = variables(pod)
+                mounts = [m for m in pod["containers"][0]["volumeMounts"] if m["name"] == "authorities"]
+                volumes = [v for v in pod["volumes"] if v["name"] == "authorities"]
+                yield name, (said.get("SSL_CERT_FILE"), said.get("SSL_CERT_DIR"), mounts, volumes)
+
+        self.assertEqual({repr(found) for _, found in trusted()}, {repr((None, None, [], []))})
+        mount = {"name": "authorities", "mountPath": "/etc/ssl/plinth", "readOnly": True}
+        for source, volume in [({"existingConfigMap": "own"}, {"configMap": {"name": "own"}}),
+                               ({"existingSecret": "own"}, {"secret": {"secretName": "own"}})]:
+            found = dict(trusted(**source, key="own.pem"))
+            self.assertEqual(set(found), {f"{RELEASE}-api", f"{RELEASE}-worker-cpu", f"{RELEASE}-migrate"})
+            for name, one in found.items():
+                expected = ("/etc/ssl/plinth/own.pem", "/etc/ssl/certs", [mount], [{"name": "authorities", **volume}])
+                self.assertEqual(one, expected, name)
+        both = "certificateAuthorities.existingConfigMap=a,certificateAuthorities.existingSecret=b"
+        done = helm("template", RELEASE, str(CHART), "--set", both)
+        self.assertIn("both existingConfigMap and existingSecret", done.stderr)
+        for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+            own = ["--set", f"environment.{name}=/etc/own"]
+            for source in ("existingConfigMap", "existingSecret"):
+                done = helm("template", RELEASE, str(CHART), *own, "--set", f"certificateAuthorities.{source}=a")
+                self.assertIn(f"environment contains {name}, which certificateAuthorities sets", done.stderr)
+            self.assertTrue(all(variables(pod)[name] == "/etc/own" for pod_name, pod in pods(objects(*own))
+                                if not pod_name.endswith("-migrate")))
+
+    def test_values_of_a_chart_without_these_values_still_work(self):
+        new = ["listenAddress", "podSecurityContext", "adaptSecurityContext", "certificateAuthorities", "metrics.alerts.selector"]
+        kept = ["--values", str(HERE / "values/watched.yaml")]
+        without = [flag for name in new for flag in ("--set-json", f"{name}=null")]
+        self.assertEqual(objects(*kept, *without), objects(*kept))
+
     def test_no_secret_stands_in_plain_text(self):
         secret = {"PLINTH_DATABASE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PLINTH_SMTP_URL",
                   "PLINTH_STRIPE_SECRET_KEY", "PLINTH_STRIPE_WEBHOOK_SECRET"}
@@ -262,6 +338,16 @@ class Promises(unittest.TestCase):
             self.assertEqual(paths, {"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"})
             self.assertTrue(all(container[probe]["httpGet"]["port"] in ports for probe in paths), name)
 
+    def test_a_flood_of_clients_cannot_get_a_pod_killed(self):
+        found = objects(values=HERE / "values/gpu.yaml")
+        entrances = {port["targetPort"] for service in of_kind(found, "Service") for port in service["spec"]["ports"]}
+        self.assertEqual(entrances, {"http"})
+        for name, pod in pods(found):
+            probes = {key: probe["httpGet"]["port"] for key, probe in pod["containers"][0].items() if key.endswith("Probe")}
+            if probes:
+                self.assertFalse({probes["startupProbe"], probes["livenessProbe"]} & entrances, name)
+                self.assertEqual(probes["readinessProbe"], "http" if name.endswith("-api") else "health")
+
     def test_workers_reach_database_store_and_dns_only(self):
         for values in SETS:
             found = objects(values=values)
@@ -273,7 +359,13 @@ class Promises(unittest.TestCase):
             self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
             ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
             others = {9000, 4318} if values.name == "inside.yaml" else {443}
-            self.assertEqual(ports, {53, 5432} | others, values.name)
+            self.assertEqual(ports, {53, 5353, 5432} | others, values.name)
+            for one in policies.values():
+                [dns] = [rule for rule in one["egress"] if any(port["port"] == 53 for port in rule["ports"])]
+                allowed = {(port["protocol"], port["port"]) for port in dns["ports"]}
+                # Egress is compared with the port of the pod, and those of OpenShift's DNS listen at 5353.
+                self.assertEqual(allowed, {(protocol, port) for protocol in ("UDP", "TCP") for port in (53, 5353)})
+                self.assertNotIn("to", dns)
             for worker in workers(found):
                 labels = worker["spec"]["template"]["metadata"]["labels"]
                 self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels.items())
@@ -383,12 +475,12 @@ class Promises(unittest.TestCase):
     def test_wrong_values_are_refused(self):
         for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "workerPools[0].encoder=h264_vaapi", "store.url=file:///x",
                      "database.workerConnections=1", "workerOutageSeconds=1801", "migration.timeoutSeconds=60",
-                     "environment.PLINTH_WORKER_GRACE_SECONDS=60", "environment.PLINTH_WORKER_OUTAGE_SECONDS=60"]:
+                     "environment.PLINTH_WORKER_GRACE_SECONDS=60", "environment.PLINTH_WORKER_OUTAGE_SECONDS=60",
+                     "environment.PLINTH_METRICS_LISTEN=127.0.0.1:1", "listenAddress=localhost", "adaptSecurityContext=maybe"]:
             self.assertNotEqual(helm("template", RELEASE, str(CHART), "--set", flag).returncode, 0, flag)
 
 
 class Alerts(unittest.TestCase):
-    RULES = CHART / "files/alerts.yaml"
     PENDING = 'plinth_queue_renders{status="pending"}'
     UP = 'plinth_database_up{pod="a"}'
     # What is scraped each minute, and the critical alerts that fire after half an hour.
@@ -409,6 +501,44 @@ class Alerts(unittest.TestCase):
                            'plinth_http_requests_total{status="500"}': "0+10x60"}, {"PlinthApiErrors"}),
     ]
 
+    # Labels of the series of another release, and of a release with the same name in another namespace.
+    OTHERS = ['job="other-metrics",namespace="plinth"', f'job="{RELEASE}-metrics",namespace="other"']
+
+    def rules(self, *flags):
+        enabled = "metrics.alerts.enabled=true,metrics.serviceMonitor.enabled=true"
+        [found] = of_kind(objects("--set", enabled, *flags), "PrometheusRule")
+        return found["spec"]
+
+    def labels(self):
+        """Labels that the chart's own service and monitor give to all series of the release."""
+        found = objects("--set", "metrics.serviceMonitor.enabled=true")
+        [monitor] = of_kind(found, "ServiceMonitor")
+        selected = monitor["spec"]["selector"]["matchLabels"].items()
+        [service] = [o["metadata"]["name"] for o in of_kind(found, "Service") if selected <= o["metadata"]["labels"].items()]
+        return f'job="{service}",namespace="plinth"'
+
+    def test_alerts_select_the_series_of_their_own_release(self):
+        scraped_otherwise = ["--set", "metrics.serviceMonitor.enabled=false"]
+
+        def check(selector, *flags):
+            [group] = self.rules(*flags)["groups"]
+            plain = yaml.safe_load((CHART / "files/alerts.yaml").read_text())["groups"][0]["rules"]
+            self.assertEqual([rule["alert"] for rule in group["rules"]], [rule["alert"] for rule in plain])
+            for rule, before in zip(group["rules"], plain):
+                query = rule["expr"]
+                if selector:
+                    self.assertEqual(before["expr"].count("plinth_"), query.count(f"{{{selector}"), query)
+                    query = query.replace(f"{{{selector},", "{").replace(f"{{{selector}}}", "")
+                self.assertEqual(query, before["expr"])
+                self.assertEqual(rule["labels"], {**before["labels"], "namespace": "plinth", "release": RELEASE})
+
+        check(self.labels())
+        check("", *scraped_otherwise)
+        for own in ['namespace="plinth",pod=~"demo-.*$"', 'job="plinth_database_up"', 'job="plinth_a",pod=~"plinth_[a-z]{3}$"']:
+            given = ["--set-json", f"metrics.alerts.selector={json.dumps(own)}"]
+            check(own, *given)
+            check(own, *given, *scraped_otherwise)
+
     def test_alerts_and_dashboard_name_metrics_that_the_program_has(self):
         declared = set()
         for source in (HERE.parent.parent / "crates").glob("*/src/**/*.rs"):
@@ -422,19 +552,32 @@ class Alerts(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian's package prometheus has it)")
     def test_alerts_fire_when_they_should(self):
-        rules = yaml.safe_load(self.RULES.read_text())["groups"][0]["rules"]
-        critical = {rule["alert"]: rule for rule in rules if rule["labels"]["severity"] == "critical"}
+        rules = self.rules()
+        critical = {rule["alert"]: rule for rule in rules["groups"][0]["rules"] if rule["labels"]["severity"] == "critical"}
+        own = self.labels()
+
+        def scraped(labels, series):
+            return [{"series": f"{one.rstrip('}')}{',' if '{' in one else '{'}{labels}}}", "values": values} for one, values in series.items()]
+
+        def expected(alert, rule):
+            # absent() returns the labels that it selects.
+            selected = {"job": f"{RELEASE}-metrics"} if "absent(" in rule["expr"] else {}
+            fires = {"exp_labels": {**rule["labels"], **selected}, "exp_annotations": rule["annotations"]}
+            return {"eval_time": "30m", "alertname": alert, "exp_alerts": [fires]}
+
+        nights = {name: series for name, series, _ in self.NIGHTS}
         tests = []
         for name, series, firing in self.NIGHTS:
-            expected = [{
-                "eval_time": "30m", "alertname": alert,
-                "exp_alerts": [{"exp_labels": rule["labels"], "exp_annotations": rule["annotations"]}] if alert in firing else [],
-            } for alert, rule in critical.items()]
-            scraped = [{"series": one, "values": values} for one, values in series.items()]
-            tests.append({"name": name, "interval": "1m", "input_series": scraped, "alert_rule_test": expected})
+            # Other releases have no influence, whether they work or not.
+            for other in ("workers claim", "no worker was ever there", "requests fail", "the database went down"):
+                found = scraped(own, series) + [one for labels in self.OTHERS for one in scraped(labels, nights[other])]
+                alerts = [expected(alert, rule) for alert, rule in critical.items()]
+                alerts = [one if one["alertname"] in firing else {**one, "exp_alerts": []} for one in alerts]
+                tests.append({"name": f"{name}; of others: {other}", "interval": "1m", "input_series": found, "alert_rule_test": alerts})
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "nights.yaml"
-            file.write_text(yaml.safe_dump({"rule_files": [str(self.RULES)], "evaluation_interval": "1m", "tests": tests}))
+            file, rules_file = Path(folder) / "nights.yaml", Path(folder) / "rules.yaml"
+            rules_file.write_text(yaml.safe_dump(rules))
+            file.write_text(yaml.safe_dump({"rule_files": [str(rules_file)], "evaluation_interval": "1m", "tests": tests}))
             done = run("promtool", "test", "rules", str(file))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

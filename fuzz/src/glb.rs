@@ -1,4 +1,6 @@
-//! Mutations that keep the container of a GLB valid.
+//! GLB files with an image, and mutations that keep the container of a GLB valid.
+
+use serde_json::json;
 
 use crate::json::mutate_json;
 use crate::mutation::{MutateBytes, mutated};
@@ -32,6 +34,28 @@ pub fn mutate_settings_and_glb(input: &[u8], max_size: usize, seed: u32, mutate:
     } else {
         joined(&[settings, &mutate_glb(glb, glb.len() + room, seed / 4, mutate)])
     }
+}
+
+/// Returns a GLB with one triangle, whose texture is a KTX2 image. The positions and texture coordinates are zero, so they take no
+/// bytes.
+pub fn glb_with_ktx2(image: &[u8]) -> Vec<u8> {
+    let json = json!({
+        "asset": {"version": "2.0"},
+        "extensionsRequired": ["KHR_texture_basisu"],
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
+        "accessors": [
+            {"componentType": 5126, "count": 3, "type": "VEC3"},
+            {"componentType": 5126, "count": 3, "type": "VEC2"},
+        ],
+        "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
+        "textures": [{"extensions": {"KHR_texture_basisu": {"source": 0}}}],
+        "images": [{"bufferView": 0, "mimeType": "image/ktx2"}],
+        "bufferViews": [{"buffer": 0, "byteLength": image.len()}],
+        "buffers": [{"byteLength": image.len()}],
+    });
+    glb(json.to_string().as_bytes(), image)
 }
 
 fn chunks(glb: &[u8]) -> Option<(&[u8], &[u8])> {

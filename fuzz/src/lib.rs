@@ -18,7 +18,7 @@ mod results;
 mod reused_installation;
 
 pub use archive::{mutate_zip, stored_zip};
-pub use glb::{mutate_glb, mutate_settings_and_glb};
+pub use glb::{glb_with_ktx2, mutate_glb, mutate_settings_and_glb};
 pub use installation::{Installation, MARKUP};
 pub use json::mutate_json;
 pub use mutation::{MutateBytes, replace};

@@ -2,6 +2,7 @@
 
 use plinth_spec::PurchaseStatus;
 use plinth_spec::id::{AccountId, EntryId, PurchaseId, WorkspaceId};
+use plinth_spec::wire::Product;
 
 use crate::sql::params;
 use crate::table::{row, table};
@@ -44,6 +45,33 @@ pub struct Purchase {
     pub created_at: i64,
     /// Time at which the credits were booked.
     pub paid_at: Option<i64>,
+}
+
+impl Purchase {
+    /// Creates a purchase of a credit pack that is not paid yet. The buyer also gets the credits, and buys them in the personal
+    /// workspace. The time of creation is 0 until the caller sets it.
+    pub fn pending(id: PurchaseId, buyer_id: AccountId, product: &Product) -> Self {
+        Self {
+            id,
+            account_id: buyer_id.clone(),
+            buyer_id,
+            workspace_id: None,
+            product_id: product.id.clone(),
+            name: product.name.clone(),
+            credits: product.credits,
+            price_cents: product.price_cents,
+            currency: product.currency.clone(),
+            status: PurchaseStatus::Pending,
+            session_id: None,
+            payment_id: None,
+            refunded_cents: 0,
+            refunded_credits: 0,
+            owed_credits: 0,
+            owed_at: None,
+            created_at: 0,
+            paid_at: None,
+        }
+    }
 }
 
 table!(Purchase in "purchases", columns, select: id, account_id, buyer_id, workspace_id, product_id, name, credits, price_cents,

@@ -293,7 +293,8 @@ pub(crate) fn folder(target: &Path) -> &Path {
     target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+/// Creates a file with a temporary name, which is deleted when the value is dropped.
+pub(crate) fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = temporary_names(SUFFIX);
     ordinary_permissions(&mut builder);
     builder.tempfile_in(folder)

@@ -9,8 +9,9 @@ use plinth_spec::OutputFile;
 use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::container;
+use crate::full_disk::lacks_room;
 use crate::outputs::{AlphaTrack, MediaOutputs, Poster, Track};
-use crate::partial::{Partial, keep_together};
+use crate::partial::{Partial, folder, keep_together};
 use crate::properties;
 use crate::resize::Reducer;
 use crate::watermark::Watermark;
@@ -189,7 +190,10 @@ impl FrameSink for MediaWriter<'_> {
 
 /// Checks that the index of a video lists all frames.
 fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
-    let incomplete = |problem| MediaError::Incomplete { file: partial.target().to_owned(), problem };
+    let incomplete = |problem| {
+        let error = MediaError::Incomplete { file: partial.target().to_owned(), problem };
+        error.or_disk_full(|| lacks_room(folder(partial.path())))
+    };
     match container::pictures(partial.path()) {
         Ok(Some(count)) if count == frames => Ok(()),
         Ok(Some(count)) => Err(incomplete(format!("it has {count} of {frames} frames"))),

@@ -10,6 +10,7 @@ mod accessor;
 mod container;
 mod decode;
 mod error;
+mod image_container;
 mod inventory;
 mod json;
 mod limits;
@@ -23,6 +24,7 @@ mod warnings;
 
 pub use decode::read_picture;
 pub use error::ModelError;
+pub use image_container::check_picture;
 pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};
 pub use limits::Limits;
 pub use load::{LoadOptions, load_glb};

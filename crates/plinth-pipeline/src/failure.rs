@@ -1,9 +1,9 @@
 //! Errors of jobs and their failure codes.
 
 use std::error::Error;
-use std::io::ErrorKind;
+use std::io;
 
-use plinth_media::MediaError;
+use plinth_media::{MediaError, is_full_disk};
 use plinth_model::ModelError;
 use plinth_render::{GpuError, RenderError};
 use plinth_scene::SceneError;
@@ -115,10 +115,9 @@ pub(crate) const fn customer_message(error: &JobError) -> Option<&'static str> {
 /// operator can then act on it.
 pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let (mut cause, mut is_full) = (Some(error), false);
+    let mut cause = Some(error);
     while let Some(one) = cause {
         let message = one.to_string();
-        is_full |= NO_SPACE.iter().any(|text| message.contains(text)) || is_full_disk(one);
         // The messages of many errors already contain the messages of their causes, so repeated messages are skipped.
         if !parts.iter().any(|known| known.contains(&message)) {
             parts.push(message);
@@ -126,19 +125,24 @@ pub fn failure_message(error: &(dyn Error + 'static)) -> String {
         cause = one.source();
     }
     let message = parts.join(": ");
-    if is_full { format!("the disk of the render node is full: {message}") } else { message }
+    if is_of_full_disk(error) { format!("the disk of the render node is full: {message}") } else { message }
 }
 
-/// Messages of the system that ffmpeg prints if the disk is full or its user's quota is exhausted.
-const NO_SPACE: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
-
-fn is_full_disk(error: &(dyn Error + 'static)) -> bool {
-    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+/// Returns whether the cause of an error is that the disk is full, or that the disk quota of the user is exhausted. The messages
+/// of the error are not considered, because they can contain names from the model.
+pub(crate) fn is_of_full_disk(error: &(dyn Error + 'static)) -> bool {
+    let is_of_output = |error: &MediaError| error.file_on_full_disk().is_some();
+    std::iter::successors(Some(error), |&one| one.source()).any(|one| {
+        one.downcast_ref::<io::Error>().is_some_and(is_full_disk)
+            || one.downcast_ref::<MediaError>().is_some_and(is_of_output)
+            // The sources of a job error skip the media error in it.
+            || matches!(one.downcast_ref::<JobError>(), Some(JobError::Media(error)) if is_of_output(error))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
     use std::path::PathBuf;
 
     use super::*;
@@ -147,15 +151,14 @@ mod tests {
     fn messages_name_a_full_disk_for_errors_of_every_component() {
         let file = PathBuf::from("out/video.mp4");
         let ours = MediaError::File { file: file.clone(), source: ErrorKind::StorageFull.into() };
-        let ffmpegs = |message: &str| MediaError::Encoder { file: file.clone(), message: message.to_owned() };
-        let (full, quota) = (ffmpegs("av_write: No space left on device"), ffmpegs("av_write: Disk quota exceeded"));
-        for error in [ours, full, quota] {
+        let ffmpegs = MediaError::DiskFull { file: file.clone(), message: "it is truncated".to_owned() };
+        let encoders = MediaError::Encoder { file, message: "av_write: No space left on device".to_owned() };
+        for (error, expected) in [(ours, true), (ffmpegs, true), (encoders, false)] {
             let error = JobError::from(error);
             let message = failure_message(&error);
-            assert!(
-                message.starts_with("the disk of the render node is full: ") && message.contains("video.mp4"),
-                "{message}"
-            );
+            assert_eq!(is_of_full_disk(&error), expected, "{message}");
+            assert_eq!(message.starts_with("the disk of the render node is full: "), expected, "{message}");
+            assert!(message.contains("video.mp4"), "{message}");
             assert_eq!(failure_code(&error), FailureCode::EncodeFailed);
         }
     }

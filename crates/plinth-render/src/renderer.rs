@@ -150,7 +150,8 @@ impl<'g> Renderer<'g> {
             || (LightMaps::of(gpu, &light, inputs.moving), shadow_maps(gpu, scene, &light)),
         );
         let Geometry { pools, batches, triangles, triangle_format, kept_shadows } = built?;
-        let sprite_reach = sprites::reach(scene, picture.height, &batches);
+        let sprite_reach = sprites::reach(scene, picture.height, &batches, any_camera);
+        let blur_reach = blur_reach(scene, picture.height, any_camera);
         let whole = Region::whole(picture.width, picture.height);
         let model_region =
             if any_camera { whole } else { with_reach(region_of(scene, picture, None, None), sprite_reach, picture) };
@@ -158,8 +159,8 @@ impl<'g> Renderer<'g> {
         let region = if any_camera || scene.post.reaches_everywhere() || scene.surroundings.is_some() {
             whole
         } else {
-            let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
-            joined(region_of(scene, picture, area, scene.reflector), blurred)
+            let blurred = widened(model_region, blur_reach, picture.width, picture.height);
+            joined(with_reach(region_of(scene, picture, area, scene.reflector), sprite_reach, picture), blurred)
         };
         let look =
             target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches, triangle_format);
@@ -205,7 +206,7 @@ impl<'g> Renderer<'g> {
             let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
             let view = View::new(gpu, &layouts, look, (model, &triangles), &frame_groups)?;
             let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
-            let post = Post::new(&base, scene, (&look, picture.height), all, radiance.as_ref())?;
+            let post = Post::new(&base, scene, (&look, blur_reach), all, radiance.as_ref())?;
             let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
             let reflection = match scene.reflector {
                 Some(reflector) => {

@@ -99,7 +99,6 @@ impl PlacedModel {
         times: impl Fn(Option<&Animation>) -> Vec<Option<f32>>,
     ) -> Result<Self, SceneError> {
         let mut warnings = model.warnings.clone();
-        warnings.extend(settings.unused());
         let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
         let clip = chosen_clip(&model, settings.model(), &mut warnings);
         let visible = Visible { hidden: &hidden_nodes, clip };
@@ -146,6 +145,7 @@ impl PlacedModel {
         // The frames of a dataset show only the model, without surroundings and background.
         let opaque_background =
             if frames.is_dataset { Background::Solid([255; 3]) } else { background(settings, &assets, &mut warnings)? };
+        warnings.extend(settings.unused());
         let look = settings.environment();
         let middle = (bounds.0 + bounds.1) * 0.5;
         Ok(Scene {
@@ -215,10 +215,37 @@ fn with_decals(
     Ok((Arc::new(model), surfaces))
 }
 
+/// Maximum number of names in a warning.
+const KNOWN_NAMES: usize = 5;
+/// Maximum number of characters of a name in a warning.
+const KNOWN_NAME_CHARS: usize = 40;
+
+/// Returns the end of a warning about an unknown name, which lists the first names that the model has. Returns an empty text
+/// if it has none. An empty name cannot be given in settings.
+pub(crate) fn known_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut known: Vec<&str> = Vec::new();
+    for name in names {
+        if known.len() > KNOWN_NAMES {
+            break;
+        }
+        if !name.is_empty() && !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    let more = if known.len() > KNOWN_NAMES { ", …" } else { "" };
+    let shortened = |name: &str| {
+        let more = if name.chars().nth(KNOWN_NAME_CHARS).is_some() { "…" } else { "" };
+        format!("'{}{more}'", name.chars().take(KNOWN_NAME_CHARS).collect::<String>())
+    };
+    let quoted: Vec<String> = known.iter().take(KNOWN_NAMES).map(|name| shortened(name)).collect();
+    if quoted.is_empty() { String::new() } else { format!("; it has {}{more}", quoted.join(", ")) }
+}
+
 fn hidden(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Vec<bool> {
+    let named = || model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.as_str());
     for name in &pose.hidden_mesh_names {
-        if !model.nodes.iter().any(|n| n.mesh.is_some() && n.name == *name) {
-            warnings.push(format!("hiddenMeshNames: the model has no mesh '{name}'"));
+        if !named().any(|known| known == name) {
+            warnings.push(format!("hiddenMeshNames: the model has no mesh '{name}'{}", known_names(named())));
         }
     }
     model.nodes.iter().map(|n| pose.hidden_mesh_names.contains(&n.name)).collect()
@@ -238,13 +265,10 @@ fn chosen_clip(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> O
 }
 
 fn missing_clip(model: &Model, wanted: Option<&ClipChoice>) -> String {
-    let names: Vec<String> = model.animations.iter().map(|clip| format!("'{}'", clip.name)).collect();
     match wanted {
-        Some(ClipChoice::Named(wanted)) if !names.is_empty() => {
-            format!(
-                "animation: the model has no clip '{wanted}', so it stays in its rest pose; it has {}",
-                names.join(", ")
-            )
+        Some(ClipChoice::Named(wanted)) if !model.animations.is_empty() => {
+            let known = known_names(model.animations.iter().map(|clip| clip.name.as_str()));
+            format!("animation: the model has no clip '{wanted}', so it stays in its rest pose{known}")
         }
         _ => "animation: the model has no clips, so it stays in its rest pose".to_owned(),
     }
@@ -257,4 +281,21 @@ fn clip_times(settings: &RenderSettings, clip: Option<&Animation>) -> Vec<Option
             clip.map(|c| clip::looped(time, settings.model().clip_speed, c.duration))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_lists_each_of_the_first_names_once() {
+        let listed = |names: &[&str]| known_names(names.iter().copied());
+        assert_eq!(listed(&[]), "");
+        assert_eq!(listed(&["a", "b", "a"]), "; it has 'a', 'b'");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "; it has 'a', 'b', 'c', 'd', 'e'");
+        assert_eq!(listed(&["a", "b", "c", "d", "e", "f", "g"]), "; it has 'a', 'b', 'c', 'd', 'e', …");
+        assert_eq!(listed(&["", "a"]), "; it has 'a'");
+        assert_eq!(listed(&["", ""]), "");
+        assert_eq!(listed(&[&"é".repeat(41), &"é".repeat(40)]), format!("; it has '{0}…', '{0}'", "é".repeat(40)));
+    }
 }

@@ -7,6 +7,7 @@ use plinth_model::{AlphaMode, Image, Material, Model, Sheen, Texture, TextureRef
 use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
 
 use crate::assets::SceneAssets;
+use crate::build::known_names;
 use crate::lights::linear;
 use crate::texture_maps::{self, WhitenedImages};
 use crate::visible::Visible;
@@ -42,7 +43,8 @@ pub(crate) fn edited(
             (0..model.materials.len()).filter(|i| model.materials[*i].name == cut_name(name)).collect();
         let mut warn = |message: &str| warnings.push(format!("materialEdits.{name}: {message}"));
         if named.is_empty() {
-            warn("the model has no such material");
+            let known = known_names(model.materials.iter().map(|material| material.name.as_str()));
+            warn(&format!("the model has no such material{known}"));
         }
         let image = edit.map_asset_id.as_deref().and_then(|id| {
             if let Some(image) = images.get(id) {

@@ -142,7 +142,8 @@ impl Service {
 }
 
 fn notice(email: &str) -> Mail {
-    let text = "The password of your account at Plinth was changed, and all other sessions were ended.\n\n\
+    let text = "The password of your account at Plinth was changed, and all other sessions were ended. API keys stay \
+                valid until you revoke them on the page API of the web UI.\n\n\
                 If you did not do this, ask for a new password on the sign-in page at once, and revoke your API keys.\n";
     let subject = "Your password for Plinth was changed".to_owned();
     Mail { to: email.to_owned(), subject, text: text.to_owned() }

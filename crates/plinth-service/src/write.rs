@@ -8,7 +8,7 @@ use plinth_db::{Db, DbError, Tx, accounts, unreferenced_objects};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::limits;
-use plinth_store::ObjectKey;
+use plinth_store::{ObjectKey, StoreError};
 use tracing::Instrument as _;
 
 use crate::access::{Caller, check_current_rights, check_is_signed_in};
@@ -177,7 +177,7 @@ impl Service {
         marking.await?;
         for (key, file) in files {
             let storing = tracing::info_span!(target: plinth_trace::TARGET, "store file");
-            self.store.put_file(key, file).instrument(storing).await?;
+            self.store_file(key, file).instrument(storing).await?;
         }
         drop(space);
         let scheduled = prefix.clone();
@@ -204,5 +204,18 @@ impl Service {
         match inserted? {
             Inserted::Referenced(made) | Inserted::Unneeded(made) => Ok(made),
         }
+    }
+
+    /// Stores a file. Stores it once more if S3 has forgotten its upload, so that the client need not send the file again.
+    async fn store_file(&self, key: &ObjectKey<'_>, file: &Path) -> Result<()> {
+        let put = || self.store.put_file(key, file);
+        let stored = match put().await {
+            Err(error @ StoreError::UploadLost { .. }) => {
+                tracing::warn!(error = %error, "a file is stored again");
+                put().await
+            }
+            stored => stored,
+        };
+        Ok(stored.map(drop)?)
     }
 }

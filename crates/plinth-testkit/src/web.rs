@@ -17,7 +17,7 @@ pub struct Visit {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Body; empty if the request has no `Content-Length`.
+    /// Body; empty if the request has no `Content-Length`. Invalid UTF-8 is replaced.
     pub body: String,
 }
 
@@ -197,8 +197,9 @@ fn answer<S: Read + Write + Send + 'static>(stream: S, answers: &Answers) -> io:
         }
         line.clear();
     }
-    let mut body = String::new();
-    reader.by_ref().take(length).read_to_string(&mut body)?;
+    let mut body = Vec::new();
+    reader.by_ref().take(length).read_to_end(&mut body)?;
+    let body = String::from_utf8_lossy(&body).into_owned();
     let mut words = first.split(' ').map(str::to_owned);
     let visit = Visit { method: words.next().unwrap_or_default(), path: words.next().unwrap_or_default(), body };
     let reply = answers(&visit);

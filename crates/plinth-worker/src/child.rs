@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::disk::{DiskUse, JobDisk};
 use crate::options::WorkerOptions;
 use crate::session::{self, Excess};
-use crate::system::limit_processor_time;
+use crate::system::{limit_processor_time, used_processor_secs};
 
 /// Interval at which a running job is checked for its time limit and for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -48,6 +48,8 @@ pub(crate) struct ChildPlan {
     pub(crate) fence: Option<Fence>,
     /// Measures the disk space of the job.
     pub(crate) disk: Arc<JobDisk>,
+    /// CPU time limit in the job description, in seconds.
+    pub(crate) cpu_secs: u64,
 }
 
 /// Result of a job.
@@ -92,7 +94,11 @@ fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>
             too_heavy(FailureCode::RendererCrash, message)
         }
         Outcome::HiddenFiles => crashed("the renderer made a folder that cannot be read".to_owned()),
-        Outcome::DiskFull => crashed("the disk of the render node is full".to_owned()),
+        Outcome::DiskFull => {
+            let message = "the disk of the render node is full".to_owned();
+            let failure = ChildFailure::new(FailureCode::RendererCrash, message);
+            Ended::Failed(ChildFailure { is_of_full_disk: true, ..failure })
+        }
         Outcome::TooManyProcesses => crashed(format!("the renderer started more than {PROCESSES} processes")),
         Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
         Outcome::Closed => match status.map(|status| (status, ending_signal(status))) {
@@ -134,12 +140,17 @@ pub(crate) fn crashed(message: String) -> Ended {
 pub(crate) struct ReusableChild {
     running: Running,
     has_ended: bool,
+    /// Whether the process has ended without a result, and not because the worker has ended it.
+    has_ended_by_itself: bool,
+    /// CPU time limit since the start of the process, in seconds.
+    cpu_secs: u64,
 }
 
 impl ReusableChild {
     /// Starts the process.
     pub(crate) fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
-        Running::start(options, plan).map(|running| Self { running, has_ended: false })
+        let running = Running::start(options, plan)?;
+        Ok(Self { running, has_ended: false, has_ended_by_itself: false, cpu_secs: plan.cpu_secs })
     }
 
     /// Sends `request` and waits for its result for at most [`WorkerOptions::timeout`]. With `None`, sends nothing and waits
@@ -165,7 +176,13 @@ impl ReusableChild {
             return explain(options, outcome, None, "");
         }
         self.has_ended = true;
+        self.has_ended_by_itself = matches!(outcome, Outcome::Closed);
         self.running.end_after(options, outcome)
+    }
+
+    /// Returns whether the process has ended without a result, and not because the worker has ended it.
+    pub(crate) const fn has_ended_by_itself(&self) -> bool {
+        self.has_ended_by_itself
     }
 
     /// Waits until the whole request is written, and keeps the standard input for the next request. Returns false if the
@@ -204,11 +221,15 @@ impl ReusableChild {
         session::memory_bytes(self.running.child.id())
     }
 
-    /// Sets the soft limit of the process's CPU time since its start. A higher value is reduced to the hard limit, which is
-    /// the same as the hard limit of this process. An error is only logged: a task that then exceeds the old limit runs again
-    /// in another process.
-    pub(crate) fn allow_processor_time(&self, secs: u64) {
-        if let Err(error) = limit_processor_time(self.running.child.id(), secs) {
+    /// Sets the soft limit of the process's CPU time to the time that it has used, and that of another task, so that a task does not
+    /// fail because of the time that earlier ones have used. If the used time cannot be read, raises the limit by that of the task. A
+    /// value above the hard limit is reduced to it; it is the same as the hard limit of this process. A process that has just been
+    /// started replaces the limit by that of its job description, which suffices for its first task. An error is only logged: a task
+    /// that then exceeds the old limit runs again in another process.
+    pub(crate) fn allow_processor_time_of_task(&mut self, secs: u64) {
+        let id = self.running.child.id();
+        self.cpu_secs = used_processor_secs(id).unwrap_or(self.cpu_secs).saturating_add(secs);
+        if let Err(error) = limit_processor_time(id, self.cpu_secs) {
             tracing::debug!(%error, "a job could not get more processor time");
         }
     }

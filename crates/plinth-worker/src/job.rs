@@ -109,7 +109,7 @@ impl Node {
             Err(error) => {
                 tracing::error!(error = %error, "preparing a job failed");
                 let message = "the render node has no room for the job; please try again".to_owned();
-                return Ended::Failed(ChildFailure::new(FailureCode::RendererCrash, message));
+                return Ended::Failed(ChildFailure::of_error(FailureCode::RendererCrash, message, &error));
             }
         };
         let (cut, span) = (cut.clone(), tracing::Span::current());
@@ -139,8 +139,9 @@ impl Node {
         for made in &writable {
             create_dir_all(made)?;
         }
-        let limits = disk_limits(&self.options, &task);
-        ChildJob { task, limits: self.limits(time) }.write(folder)?;
+        let disk = disk_limits(&self.options, &task);
+        let limits = self.limits(time);
+        ChildJob { task, limits }.write(folder)?;
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         let mut given: Vec<&Path> = writable.iter().chain(&inputs).map(PathBuf::as_path).collect();
@@ -153,7 +154,8 @@ impl Node {
         // Without `XDG_CACHE_HOME`, Mesa caches shaders in the home folder that /etc/passwd names, and ignores `HOME`.
         let variables = vec![("XDG_CACHE_HOME", home.join(".cache")), ("HOME", home), ("TMPDIR", temporary)];
         Ok(ChildPlan {
-            disk: Arc::new(JobDisk::new(&self.disks, folder, &writable, limits)),
+            disk: Arc::new(JobDisk::new(&self.disks, folder, &writable, disk)),
+            cpu_secs: limits.cpu_secs,
             folder: folder.to_owned(),
             variables,
             fence: fence.fence(writable, vec![folder.to_owned()], programs),

@@ -25,7 +25,7 @@ impl JobError {
     pub(crate) fn fetching(code: FailureCode, what: &str, error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = failure_message(error), "{what} cannot be fetched");
         // Details appear in the log only, because they contain host names and object keys.
-        Self::failed(code, format!("{what} could not be fetched; please try again"))
+        Self::Failed(ChildFailure::of_error(code, format!("{what} could not be fetched; please try again"), error))
     }
 
     /// Logs `error` and returns the failure of an upload.
@@ -37,7 +37,8 @@ impl JobError {
     /// Logs `error` and returns the failure to create the job's folder.
     pub(crate) fn preparing(error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = failure_message(error), "the folder of a job cannot be created");
-        Self::failed(FailureCode::RendererCrash, "the render node has no room for the job; please try again")
+        let message = "the render node has no room for the job; please try again".to_owned();
+        Self::Failed(ChildFailure::of_error(FailureCode::RendererCrash, message, error))
     }
 }
 

@@ -13,6 +13,7 @@ mod drawing;
 mod environment;
 mod error;
 mod fetch;
+mod full_disk;
 mod handover;
 mod idle_processes;
 mod inputs;

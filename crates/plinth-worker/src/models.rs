@@ -157,6 +157,16 @@ pub(crate) async fn make_room(scratch: &Scratch, room_bytes: u64) {
     on_blocking_thread(scratch, move |cached| cached.make_room(room_bytes)).await;
 }
 
+/// Deletes the least recently used models and home folders until the disk has `bytes` more of free space than now. For a disk that is
+/// full although the system reports free space, for example because the disk quota of the user is exhausted.
+pub(crate) async fn make_more_room(scratch: &Scratch, bytes: u64) {
+    on_blocking_thread(scratch, move |cached| match free_bytes(&cached.own) {
+        Ok(free) => cached.make_room(free.saturating_add(bytes)),
+        Err(error) => tracing::warn!(error = %error, "the free space of the worker's folder cannot be read"),
+    })
+    .await;
+}
+
 async fn on_blocking_thread(scratch: &Scratch, work: impl FnOnce(&CachedFolders) + Send + 'static) {
     let cached = CachedFolders::of(scratch);
     if let Err(error) = tokio::task::spawn_blocking(move || work(&cached)).await {
@@ -336,6 +346,17 @@ mod tests {
         make_room(&scratch, 0).await;
         assert!(kept.exists());
         make_room(&scratch, u64::MAX).await;
+        assert!(!kept.exists());
+    }
+
+    #[tokio::test]
+    async fn cached_models_are_removed_if_the_free_space_does_not_suffice() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let kept = scratch.models().join("model0000000");
+        std::fs::create_dir(&kept).unwrap();
+        // No disk has so much free space, and no cached model can make so much room.
+        make_more_room(&scratch, 1 << 60).await;
         assert!(!kept.exists());
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::H264Encoder;
+use plinth_pipeline::child::ChildFailure;
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
 use plinth_spec::WorkerState;
@@ -19,8 +20,9 @@ use tracing::Instrument as _;
 use crate::counters::{self, Running};
 use crate::disk::Disks;
 use crate::error::WorkerError;
+use crate::full_disk::FullDisk;
 use crate::idle_processes::IdleProcesses;
-use crate::models::{CachedFolders, make_room};
+use crate::models::{CachedFolders, make_more_room, make_room};
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
@@ -54,6 +56,7 @@ pub(crate) struct Node {
     pub(crate) idle_processes: IdleProcesses,
     /// The disk space of the running jobs.
     pub(crate) disks: Disks,
+    full_disk: FullDisk,
     /// State that the worker reports to the service.
     state: watch::Sender<WorkerState>,
     /// Number of models that are loaded for previews. The worker does not count as idle while this number is not 0.
@@ -108,8 +111,8 @@ pub async fn run(
     let (state, reported) = watch::channel(WorkerState::Claiming);
     let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
     let encoder = H264Encoder::default();
-    let disks = Disks::new(CachedFolders::of(&scratch));
-    let mut node = Node { service, options, scratch, encoder, idle_processes, disks, state, previews };
+    let (disks, full_disk) = (Disks::new(CachedFolders::of(&scratch)), FullDisk::default());
+    let mut node = Node { service, options, scratch, encoder, idle_processes, disks, full_disk, state, previews };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
@@ -215,16 +218,10 @@ async fn claim_until_stopped(
 fn log_room(node: &Node, has_room: bool) {
     let folder = node.options.scratch.display();
     if has_room {
-        tracing::info!(%folder, "the disk has room again; the worker claims renders");
+        tracing::info!(%folder, "the disk no longer counts as full; the worker claims renders");
     } else {
         tracing::error!(%folder, "the disk is full; the worker claims nothing until there is room");
     }
-}
-
-/// Logs why a job failed on a full disk. The failure is not reported to the service, because another machine may be able
-/// to run the job: its leases expire, and the service requeues its renders as after the loss of a worker.
-pub(crate) fn left_to_others(failure: &str) {
-    tracing::error!(error = failure, "a job failed because the disk is full; it returns to the queue");
 }
 
 async fn drain(running: &mut JoinSet<()>) {
@@ -251,9 +248,29 @@ pub(crate) fn random() -> u64 {
 }
 
 impl Node {
-    /// Returns whether the disk has room for a job.
+    /// Returns whether the disk has room for a job, and no job has recently found it full.
     pub(crate) fn has_room(&self) -> bool {
+        !self.full_disk.is_recent(Instant::now()) && self.has_free_space()
+    }
+
+    fn has_free_space(&self) -> bool {
         self.scratch.has_room(self.options.room_bytes)
+    }
+
+    /// Returns whether a job failed because the disk is full. The job may have deleted its files since it noticed this.
+    pub(crate) fn is_of_full_disk(&self, failure: &ChildFailure) -> bool {
+        failure.is_of_full_disk || !self.has_free_space()
+    }
+
+    /// Logs why a job failed on a full disk. If the job itself has found the disk full, the worker then claims nothing for a while. The
+    /// failure is not reported to the service, because another machine may be able to run the job: its leases expire, and the service
+    /// requeues its renders as after the loss of a worker.
+    pub(crate) async fn leave_to_others(&self, failure: &ChildFailure) {
+        tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
+        if failure.is_of_full_disk {
+            self.full_disk.note(Instant::now());
+            make_more_room(&self.scratch, self.options.room_bytes).await;
+        }
     }
 
     /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is no such job.

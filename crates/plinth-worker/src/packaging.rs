@@ -16,7 +16,7 @@ use crate::fetch::download;
 use crate::job::JobPlan;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
-use crate::node::{Node, left_to_others};
+use crate::node::Node;
 use crate::outage::retry_store;
 use crate::outputs::OUT;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
@@ -28,7 +28,7 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), node.options.outage, cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
-    // The folder is kept until the end: if the job has filled the disk, `has_room` below must still find the disk full.
+    // The folder is kept until the end: if the job has filled the disk, `is_of_full_disk` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let made = match &folder {
         Ok(folder) => make(node, claim, folder.path(), &cut).await,
@@ -36,7 +36,7 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     };
     match made {
         Ok(()) => {}
-        Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
+        Err(JobError::Failed(failure)) if node.is_of_full_disk(&failure) => node.leave_to_others(&failure).await,
         Err(JobError::Failed(failure)) => {
             counters::failures(counters::PACKAGING).increment(1);
             tracing::error!(render.id = %id, error = failure.message, "a video cannot be packaged");

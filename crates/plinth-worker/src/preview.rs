@@ -20,10 +20,11 @@ use tokio_util::sync::CancellationToken;
 use crate::child::Ended;
 use crate::fetch::download;
 use crate::inputs::{environment_file, environment_files};
+use crate::job::processor_secs;
 use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
-use crate::preview_processes::{Found, PreviewProcess, PreviewProcesses, internal, until_cut};
+use crate::preview_processes::{FRAME_TIME, PreviewProcess, PreviewProcesses, internal, until_cut};
 use crate::preview_queue::PreviewQueue;
 use crate::slots::Slots;
 use crate::system::open_untrusted;
@@ -32,8 +33,6 @@ use crate::system::open_untrusted;
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Minimum interval between two checks for idle processes.
 const LEAST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// Time limit of one frame, including the time to load the model.
-const FRAME_TIME: Duration = Duration::from_mins(2);
 
 /// Time after which a frame is ended if its client has left and no request for its model has waited since then. Ending a frame
 /// unloads the model. Most frames are drawn faster than this, so one that a newer request replaces seldom costs a model.
@@ -70,7 +69,7 @@ pub(crate) async fn serve_previews(
         if let Some(next) = queue.take(&node).await {
             node.previews.store(processes.count() + 1, Ordering::SeqCst);
             let ticket = next.ticket.clone();
-            let took = answer(&node, &mut processes, &mut queue, next, &stop).await;
+            let took = Box::pin(answer(&node, &mut processes, &mut queue, next, &stop)).await;
             // The next preview does not wait for the database.
             let service = node.service.clone();
             ended.spawn(async move { service.preview_ended(ticket, took).await });
@@ -121,12 +120,7 @@ async fn draw_while_needed(
     stop: &CancellationToken,
 ) -> (PreviewReply, bool) {
     let cut = stop.child_token();
-    let drawing = async {
-        match processes.find_or_start(node, wanted, &cut).await {
-            Ok(Found { process, took_place }) => (draw(node, process, wanted, &cut).await, took_place),
-            Err(problem) => (Err(problem), false),
-        }
-    };
+    let drawing = draw_even_if_process_ended(node, processes, wanted, &cut);
     tokio::pin!(drawing);
     tokio::select! {
         drawn = &mut drawing => drawn,
@@ -134,6 +128,51 @@ async fn draw_while_needed(
             tracing::info!(model.id = %wanted.model_id, "a preview for which nobody waits any more is ended");
             cut.cancel();
             drawing.await
+        }
+    }
+}
+
+/// The reason why a process has not drawn a preview.
+enum NotDrawn {
+    Problem(PreviewProblem),
+    /// The process had received other requests before and has ended by itself. They may be the cause, or it has ended before this
+    /// request, for example because the system had too little memory.
+    ProcessEnded,
+}
+
+impl From<PreviewProblem> for NotDrawn {
+    fn from(problem: PreviewProblem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// Draws a preview. If its process has ended after earlier requests, draws it with a new process. Returns the result, and whether
+/// another process was ended so that the model could be loaded.
+async fn draw_even_if_process_ended(
+    node: &Node,
+    processes: &mut PreviewProcesses,
+    wanted: &WantedPreview,
+    cut: &CancellationToken,
+) -> (PreviewReply, bool) {
+    let (begin, mut time) = (Instant::now(), FRAME_TIME);
+    let mut took_place = false;
+    loop {
+        let drawn = match processes.find_or_start(node, wanted, cut).await {
+            Ok(found) => {
+                took_place |= found.took_place;
+                draw(node, found.process, wanted, time, cut).await
+            }
+            Err(problem) => Err(NotDrawn::Problem(problem)),
+        };
+        match drawn {
+            Ok(reply) => return (Ok(reply), took_place),
+            Err(NotDrawn::Problem(problem)) => return (Err(problem), took_place),
+            // The next process is new, so there are at most two attempts.
+            Err(NotDrawn::ProcessEnded) => {
+                tracing::warn!(model.id = %wanted.model_id, "a preview process has ended; a new one draws the preview");
+                processes.forget_ended(&wanted.model_id);
+                time = FRAME_TIME.saturating_sub(begin.elapsed());
+            }
         }
     }
 }
@@ -160,24 +199,27 @@ fn request_of(wanted: &WantedPreview, assets: &RenderAssets, target: PathBuf) ->
     }
 }
 
+/// Draws a preview with a process. `time` is [`FRAME_TIME`], or less if another process has already used a part of it.
 async fn draw(
     node: &Node,
     process: &mut PreviewProcess,
     wanted: &WantedPreview,
+    time: Duration,
     cut: &CancellationToken,
-) -> PreviewReply {
+) -> Result<Vec<u8>, NotDrawn> {
     let assets = until_cut(cut, fetch_assets(node, process, wanted)).await?;
     let target = PathBuf::from(OUT).join("preview.png");
     let request = serde_json::to_string(&request_of(wanted, &assets, target.clone()));
     let request =
         request.map_err(|error| internal("the request for a preview cannot be written", &error.to_string()))?;
     let question = wanted.options.question;
-    let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
+    let options = WorkerOptions { timeout: time, ..node.options.clone() };
     let (slot, cut) = (Arc::clone(&process.child), cut.clone());
     let has_been_asked = std::mem::replace(&mut process.has_been_asked, true);
     let asking = tokio::task::spawn_blocking(move || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut child) = slot.take() else { return Err(failed("the process has ended")) };
+        let Some(mut child) = slot.take() else { return Err(failed("the process has ended").into()) };
+        child.allow_processor_time_of_task(processor_secs(time));
         match child.ask(&options, Some(&request), &mut |_event| {}, &cut) {
             Ended::Done(ChildEvent::Previewed { .. }) => {
                 *slot = Some(child);
@@ -195,25 +237,26 @@ async fn draw(
                 if failure.is_of_request && failure.code != FailureCode::RendererCrash {
                     *slot = Some(child);
                 }
-                Err(problem_of(&failure))
+                Err(problem_of(&failure).into())
             }
+            Ended::Failed(_) if has_been_asked && child.has_ended_by_itself() => Err(NotDrawn::ProcessEnded),
             // What earlier requests left in the process may be the cause, so the same request may succeed in a new one.
-            Ended::Failed(failure) if has_been_asked => Err(failed(&failure.message)),
-            Ended::Failed(failure) => Err(problem_of(&failure)),
-            Ended::Done(_other) => Err(failed("the renderer returned an unexpected result")),
+            Ended::Failed(failure) if has_been_asked => Err(failed(&failure.message).into()),
+            Ended::Failed(failure) => Err(problem_of_new(&failure, time).into()),
+            Ended::Done(_other) => Err(failed("the renderer returned an unexpected result").into()),
             // Nobody reads the reply.
-            Ended::Cancelled => Err(PreviewProblem::Internal),
+            Ended::Cancelled => Err(PreviewProblem::Internal.into()),
         }
     });
-    let asked = asking.await.unwrap_or_else(|error| Err(failed(&error.to_string())));
+    let asked = asking.await.unwrap_or_else(|error| Err(failed(&error.to_string()).into()));
     process.used = Instant::now();
     if let Some(answer) = asked? {
-        return serde_json::to_vec(&answer).map_err(|error| failed(&error.to_string()));
+        return serde_json::to_vec(&answer).map_err(|error| failed(&error.to_string()).into());
     }
     let file = process.folder.path().join(&target);
     let reading = tokio::task::spawn_blocking(move || read_picture(&file)).await.map_err(io::Error::from);
     let read = reading.and_then(|read| read);
-    read.map_err(|error| internal("the picture of a preview cannot be read", &failure_message(&error)))
+    Ok(read.map_err(|error| internal("the picture of a preview cannot be read", &failure_message(&error)))?)
 }
 
 /// Returns the problem of a preview that its process could not draw. Logs the cause if it is not in the request.
@@ -223,6 +266,13 @@ fn problem_of(failure: &ChildFailure) -> PreviewProblem {
     } else {
         failed(&failure.message)
     }
+}
+
+/// Returns the problem of a preview that a new process could not draw within `time`. The request is not the cause if the process had
+/// less time than a request has.
+fn problem_of_new(failure: &ChildFailure, time: Duration) -> PreviewProblem {
+    let had_less_time = failure.code == FailureCode::Timeout && time < FRAME_TIME;
+    if had_less_time { failed(&failure.message) } else { problem_of(failure) }
 }
 
 /// Logs why a preview process could not draw a preview.
@@ -308,6 +358,20 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_request_is_not_the_cause_if_its_time_was_used_by_another_process() {
+        let (full, rest) = (FRAME_TIME, FRAME_TIME.saturating_sub(Duration::from_secs(1)));
+        for (code, time, is_of_request) in [
+            (FailureCode::Timeout, full, true),
+            (FailureCode::Timeout, rest, false),
+            (FailureCode::RendererCrash, rest, true),
+        ] {
+            let failure = ChildFailure::of_request(code, "it needs too much".to_owned());
+            let problem = problem_of_new(&failure, time);
+            assert_eq!(matches!(problem, PreviewProblem::OfRequest(_)), is_of_request, "{code:?} within {time:?}");
+        }
+    }
 
     #[test]
     fn only_regular_files_with_a_picture_are_read() {

@@ -28,8 +28,8 @@ const MAX_PROCESSES: usize = AT_ONCE;
 const MEMORY_SHARE: u64 = 4;
 /// Time limit for storing that a model was unloaded.
 const UNLOADING_TIME: Duration = Duration::from_secs(2);
-/// Wall-clock time from which the CPU time limit of a preview process is computed.
-const LIFETIME: Duration = Duration::from_hours(1);
+/// Time limit of one frame, including the time to load the model.
+pub(crate) const FRAME_TIME: Duration = Duration::from_mins(2);
 
 /// A preview process with a loaded model.
 pub(crate) struct PreviewProcess {
@@ -199,7 +199,7 @@ impl PreviewProcess {
             cache: Some(cache_folder(scratch, &wanted.model_id)),
         };
         let home = Some(home_folder(scratch, &wanted.workspace_id));
-        let plan = JobPlan { task: ChildTask::Preview(task), time: LIFETIME, folder: folder.path(), home };
+        let plan = JobPlan { task: ChildTask::Preview(task), time: FRAME_TIME, folder: folder.path(), home };
         let child = ReusableChild::start(options, &node.describe(plan)?)?;
         Ok(Self {
             workspace: wanted.workspace_id.clone(),

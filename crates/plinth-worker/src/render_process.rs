@@ -141,13 +141,12 @@ impl RenderProcess {
 /// Starts the process and passes renders to it, until the process ends or must end.
 fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>) {
     let mut child = ReusableChild::start(options, plan);
-    let mut allowed_secs: u64 = 0;
     while let Some(assignment) = next(child.as_ref().ok(), messages, options.memory_bytes / IDLE_MEMORY) {
         let Assignment { task, time, mut on_event, cut, span, reply } = assignment;
         let options = WorkerOptions { timeout: time, ..options.clone() };
-        allowed_secs = allowed_secs.saturating_add(processor_secs(time));
-        if let (Ok(child), Some(_)) = (&child, &task) {
-            child.allow_processor_time(allowed_secs);
+        // The job description limits the time of the first render.
+        if let (Ok(child), Some(_)) = (&mut child, &task) {
+            child.allow_processor_time_of_task(processor_secs(time));
         }
         let ended = span.in_scope(|| match &mut child {
             Ok(child) => child.ask(&options, task.as_deref(), &mut on_event, &cut),

@@ -24,7 +24,7 @@ use crate::job::JobListener;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
 use crate::models::{RequestedModel, cache_folder, fetch_model};
-use crate::node::{Node, left_to_others};
+use crate::node::Node;
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
 use crate::progress::{Progress, WRITTEN, report_progress, store_progress};
@@ -44,7 +44,7 @@ const MAX_KEPT_BYTES: u64 = 64 << 20;
 pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, node.options.outage, cut.clone());
-    // The folder is kept until the end: if the job has filled the disk, `has_room` below must still find the disk full.
+    // The folder is kept until the end: if the job has filled the disk, `is_of_full_disk` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let failed_files = Mutex::default();
     let made = match &folder {
@@ -53,7 +53,7 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill:
     };
     match made {
         Ok(()) => {}
-        Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
+        Err(JobError::Failed(failure)) if node.is_of_full_disk(&failure) => node.leave_to_others(&failure).await,
         Err(JobError::Failed(failure)) => {
             plinth_trace::fail(&failure.message);
             counters::failures(failure.code.as_str()).increment(1);

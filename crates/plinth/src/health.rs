@@ -14,6 +14,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::listener;
+
 /// A function that returns `Ok` if the process accepts new work, and otherwise the reason why it does not.
 type Takes = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
@@ -42,7 +44,7 @@ pub(crate) fn of_worker(service: Service, phase: watch::Receiver<Phase>) -> Rout
 
 /// Opens a listener for [`serve`].
 pub(crate) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
+    let listener = listener::bind(address).await;
     let listener = listener.with_context(|| {
         format!("health checks cannot be served at {address}; choose another address with --health-listen")
     })?;
@@ -60,10 +62,12 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, ended: Cancella
 }
 
 fn router(service: Service, takes: Takes) -> Router {
-    Router::new()
-        .route("/livez", get(async || "alive\n"))
-        .route("/readyz", get(readiness))
-        .with_state(Shared { service, takes })
+    liveness().route("/readyz", get(readiness)).with_state(Shared { service, takes })
+}
+
+/// Returns the check that responds as long as the process runs.
+pub(crate) fn liveness<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route("/livez", get(async || "alive\n"))
 }
 
 async fn readiness(State(shared): State<Shared>) -> (StatusCode, &'static str) {

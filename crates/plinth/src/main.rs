@@ -3,6 +3,7 @@
 mod cmd;
 mod config;
 mod health;
+mod listener;
 mod logs;
 mod metrics;
 mod note;

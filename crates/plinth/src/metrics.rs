@@ -1,9 +1,8 @@
-//! Prometheus metrics on a separate listener.
+//! Prometheus metrics on a separate listener, which also serves the liveness check.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use axum::Router;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -18,6 +17,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::health::liveness;
+use crate::listener;
 
 /// Upper bounds of the buckets of duration histograms, in seconds. The lowest suits a cached response, the highest the
 /// longest render.
@@ -51,7 +52,7 @@ impl Metrics {
     /// Binds the listener and installs the recorder. Returns `None` if no address for metrics is configured.
     pub(crate) async fn begin(config: &Config) -> Result<Option<Self>> {
         let Some(address) = config.metrics_listen else { return Ok(None) };
-        let listener = TcpListener::bind(address).await;
+        let listener = listener::bind(address).await;
         let listener = listener.with_context(|| {
             format!("metrics cannot be served at {address}; choose another address with --metrics-listen")
         })?;
@@ -62,7 +63,8 @@ impl Metrics {
         Ok(Some(Self { listener, recorded }))
     }
 
-    /// Serves `GET /metrics` until `stop` is cancelled. With `counted`, also counts the jobs and the workers of all machines.
+    /// Serves `GET /metrics` and the liveness check until `stop` is cancelled. Clients that hold all connections of the
+    /// server cannot delay this liveness check. With `counted`, also counts the jobs and the workers of all machines.
     pub(crate) async fn serve(self, counted: Option<Service>, stop: CancellationToken) -> Result<()> {
         let recorded = self.recorded.clone();
         let maintenance = async move {
@@ -73,7 +75,7 @@ impl Metrics {
             }
         };
         let shared = Shared { recorded: self.recorded, counted };
-        let router = Router::new().route("/metrics", get(scrape)).with_state(shared);
+        let router = liveness().route("/metrics", get(scrape)).with_state(shared);
         let serving = axum::serve(self.listener, router).into_future();
         tokio::select! {
             served = serving => served.context("the metrics server failed"),

@@ -80,9 +80,11 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     command
 }
 
-/// Redirects the error output of a command to this process, and prevents Ctrl-C from reaching the command.
+/// Redirects the error output of a command to this process, sets its language to English, and prevents Ctrl-C from reaching the
+/// command.
 pub(crate) fn supervised(command: &mut Command) {
     // Only this process decides whether to stop ffmpeg.
     without_interrupts(command);
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    // The message for a full disk is recognized by its English text.
+    command.env("LC_ALL", "C").stdout(Stdio::null()).stderr(Stdio::piped());
 }

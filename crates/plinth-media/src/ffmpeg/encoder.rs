@@ -30,7 +30,8 @@ pub(crate) struct Encoder {
 impl Encoder {
     /// Starts ffmpeg, which writes to `file`. Error messages name `target`, the final path of the file.
     pub(crate) fn start(program: &Path, stream: Stream, file: &Path, target: &Path) -> Result<Self, MediaError> {
-        let mut process = Process::start(encode(program, stream, file), file, target)?;
+        let is_hardware = stream.codec.is_hardware();
+        let mut process = Process::start(encode(program, stream, file), file, target, is_hardware)?;
         let (queue, pictures) = sync_channel::<Vec<u8>>(QUEUE);
         let (give_back, spare) = sync_channel(QUEUE + 2);
         let stdin = process.take_stdin().inspect(enlarge);
@@ -46,7 +47,6 @@ impl Encoder {
                 drop(give_back.try_send(picture));
             }
         });
-        let is_hardware = stream.codec.is_hardware();
         let stall = if is_hardware { DEVICE_STALL } else { STALL };
         Ok(Self { queue: Some(queue), spare, process, file: file.to_owned(), stall, is_hardware })
     }
@@ -139,6 +139,14 @@ mod tests {
         }
         let error = encoder.check_running().unwrap_err().to_string();
         assert!(error.contains("a library is missing"), "{error}");
+    }
+
+    #[test]
+    fn a_hardware_encoder_without_memory_is_not_taken_for_a_full_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "cat >/dev/null; echo 'Cannot open the session: No space left on device' >&2; exit 1";
+        let error = scripted(folder.path(), lines).finish(&AtomicBool::new(false)).unwrap_err();
+        assert!(matches!(error, MediaError::Encoder { .. }), "{error}");
     }
 
     #[test]

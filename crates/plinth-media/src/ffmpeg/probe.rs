@@ -10,6 +10,7 @@ use super::encoder::Encoder;
 use super::h264::H264Encoder;
 use super::process::printed;
 use crate::MediaError;
+use crate::full_disk::test_on_full_disk;
 
 /// Version of an installed ffmpeg, and whether its software encoders work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,10 @@ pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
             encoder.picture(vec![128; bytes], &NEVER)?;
             encoder.finish(&NEVER)
         });
-        encoded.map_err(|error| error.to_string())
+        encoded.map_err(|error| match error {
+            MediaError::DiskFull { message, .. } => test_on_full_disk(&message),
+            other => other.to_string(),
+        })
     };
     Ok(Capabilities {
         version,

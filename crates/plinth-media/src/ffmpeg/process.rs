@@ -10,6 +10,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
+use crate::full_disk::{lacks_room, names_full_disk};
+use crate::partial::folder;
 use crate::system::spawn;
 
 /// Number of bytes at the end of the error output that are kept for messages.
@@ -66,11 +68,13 @@ pub(crate) struct Process {
     listener: JoinHandle<()>,
     file: PathBuf,
     target: PathBuf,
+    is_hardware: bool,
 }
 
 impl Process {
-    /// Starts a command that writes to `file`. Error messages name `target`, the final path of the file.
-    pub(crate) fn start(command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
+    /// Starts a command that writes to `file`. Error messages name `target`, the final path of the file. `is_hardware` is whether the
+    /// command uses a hardware encoder.
+    pub(crate) fn start(command: Command, file: &Path, target: &Path, is_hardware: bool) -> Result<Self, MediaError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = spawn(command).map_err(|source| MediaError::FfmpegMissing { program, source })?;
         let output = Arc::new(Mutex::new(Vec::new()));
@@ -80,7 +84,7 @@ impl Process {
                 listen(&mut pipe, &kept);
             }
         });
-        Ok(Self { child, output, listener, file: file.to_owned(), target: target.to_owned() })
+        Ok(Self { child, output, listener, file: file.to_owned(), target: target.to_owned(), is_hardware })
     }
 
     /// Returns the standard input of the process, or `None` if it was already taken.
@@ -133,7 +137,7 @@ impl Process {
     }
 
     /// Returns an error that quotes the end of the process's error output. Must only be called if the process has
-    /// failed.
+    /// failed, and before its output file is deleted, because the disk may only be full while this file exists.
     pub(super) fn failure(&mut self) -> MediaError {
         let deadline = Instant::now() + OUTPUT_TIMEOUT;
         let status = self.end_by(deadline);
@@ -145,7 +149,10 @@ impl Process {
             (true, Some(status)) => format!("ffmpeg ended early without a message ({status})"),
             (true, None) => "ffmpeg hangs".to_owned(),
         };
-        MediaError::Encoder { file: self.target.clone(), message }
+        let error = MediaError::Encoder { file: self.target.clone(), message };
+        // Drivers of hardware encoders also report a lack of their own memory as "No space left on device".
+        let is_named = !self.is_hardware && names_full_disk(&output);
+        error.or_disk_full(|| is_named || lacks_room(folder(&self.file)))
     }
 
     /// Returns the end of the error output. Must only be called after the process has exited.

@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::MediaError;
 use crate::container::{Movie, movie};
 use crate::ffmpeg::{DEVICE_STALL, H264Encoder, Process, Source, Tiles, Variant as Encoded, encode_variants};
+use crate::full_disk::lacks_room;
 use cut::Pictures;
 use ladder::{Rung, ladder};
 use sprite::Grid;
@@ -86,7 +87,8 @@ pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPacka
     // The temporary folder is inside the output folder, so that the files can be moved by renaming them.
     let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
     let made = make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir));
-    made.map_err(|error| error.of_encoder(plan.encoder))
+    // The temporary folder still exists here. If the incomplete files in it have filled the disk, the disk is still full.
+    made.map_err(|error| error.or_disk_full(|| lacks_room(&plan.out_dir)).of_encoder(plan.encoder))
 }
 
 /// Writes all files to the folder `aside`, and then moves them to the output folder.
@@ -148,7 +150,7 @@ fn encode(
         Tiles { width: grid.tile_width, height: grid.tile_height, select: cues.select(), file: tiles.to_owned() };
     let source = Source { file: &plan.source, fps: frames_per_second(movie) };
     let command = encode_variants(&plan.ffmpeg, plan.encoder, source, &encoded, &tiles);
-    let mut process = Process::start(command, aside, &plan.out_dir)?;
+    let mut process = Process::start(command, aside, &plan.out_dir, plan.encoder.is_hardware())?;
     if plan.encoder.is_hardware() {
         let files: Vec<&Path> = encoded.iter().map(|variant| variant.file.as_path()).collect();
         process.wait_while_writing(&files, DEVICE_STALL, cancel)?;

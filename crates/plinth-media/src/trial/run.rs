@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::film::{FPS, FRAME_BYTES, FRAMES, SIZE, picture};
 use crate::container::pictures;
 use crate::ffmpeg::{Encoder, H264Encoder, Process, Stream, VideoCodec, supervised};
+use crate::full_disk::test_on_full_disk;
 use crate::hls::{HlsPlan, package_by};
 use crate::{MediaError, properties};
 
@@ -100,7 +101,7 @@ fn decode(program: &Path, file: &Path, raw: &Path, stop: &AtomicBool) -> Result<
     command.args(["-hide_banner", "-nostats", "-xerror", "-y", "-i"]).arg(file);
     command.args(["-map", "0:v:0", "-f", "rawvideo"]).arg(raw).stdin(Stdio::null());
     supervised(&mut command);
-    let mut process = Process::start(command, raw, file)?;
+    let mut process = Process::start(command, raw, file, false)?;
     process.wait(stop)?;
     let output = process.output();
     let stream = output.lines().find(|line| line.contains("Video: ")).unwrap_or_default();
@@ -139,6 +140,7 @@ fn message(error: &MediaError, encoder: H264Encoder) -> String {
         MediaError::Incomplete { problem, .. } => {
             return format!("its variants for streaming lack a required property: {problem}");
         }
+        MediaError::DiskFull { message, .. } => return test_on_full_disk(message),
         other => return other.to_string(),
     };
     // Example: "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1"
@@ -159,5 +161,12 @@ mod tests {
         let error = MediaError::Encoder { file: "a".into(), message: output.to_owned() };
         let output = message(&error.of_encoder(H264Encoder::Nvenc), H264Encoder::Nvenc);
         assert!(output.starts_with("Cannot load libcuda.so.1 (it needs an NVIDIA card"), "{output}");
+    }
+
+    #[test]
+    fn an_encoder_that_fails_on_a_full_disk_does_not_lack_its_hardware() {
+        let error = MediaError::DiskFull { file: "a".into(), message: "No space left on device".to_owned() };
+        let output = message(&error, H264Encoder::Nvenc);
+        assert!(output.starts_with("the disk with the folder ") && output.ends_with("device"), "{output}");
     }
 }

@@ -88,6 +88,26 @@ fn the_error_names_a_full_disk() {
 }
 
 #[test]
+fn a_full_disk_differs_from_other_failures_of_an_encoder() {
+    let full = r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#;
+    // The error quotes only the last lines.
+    let long = "cat >/dev/null; echo 'Disk quota exceeded' >&2; printf '%s\\n' 1 2 3 4 5 >&2; exit 1";
+    for (lines, is_full) in [(full, true), (long, true), ("cat >/dev/null; echo 'out of luck' >&2; exit 1", false)] {
+        let place = Place::new();
+        let error = write(place.plan(lines), |i| ball(SIZE, i, [9; 3])).unwrap_err();
+        assert_eq!(matches!(error, MediaError::DiskFull { .. }), is_full, "{error}");
+        assert_eq!(matches!(error, MediaError::Encoder { .. }), !is_full, "{error}");
+        place.assert_untouched();
+    }
+}
+
+#[test]
+fn an_encoder_prints_its_messages_in_english() {
+    let message = fails(r#"cat >/dev/null; echo "locale: $LC_ALL" >&2; exit 1"#);
+    assert!(message.ends_with("locale: C"), "{message}");
+}
+
+#[test]
 fn the_error_names_a_file_size_limit() {
     let message = fails(r#"trap '' XFSZ; ulimit -f 2; exec "$FFMPEG" "$@""#);
     assert!(message.contains("File too large"), "{message}");

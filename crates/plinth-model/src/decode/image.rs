@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
 use super::raster::Raster;
 use crate::error::{ModelError, Result};
+use crate::image_container::{check_palette, check_picture};
 use crate::limits::{Limits, check};
 use crate::model::Image;
 use crate::source::{Source, data_uri, given_name, shortened};
@@ -149,17 +150,17 @@ fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
 /// Decodes a PNG, JPEG or WebP image.
 /// Errors: a message with the reason why the image cannot be decoded.
 pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
+    check_palette(bytes)?;
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
     bounds.max_alloc = Some(limits.decoded_bytes);
     reader.limits(bounds);
-    let mut decoder = reader.into_decoder().map_err(|e| e.to_string())?;
+    let decoder = reader.into_decoder().map_err(|e| e.to_string())?;
     let size = decoder.total_bytes();
     if size > limits.decoded_bytes {
         return Err(format!("it takes {size} bytes after decoding, more than {}", limits.decoded_bytes));
     }
     // Texture values are used as stored in the file. An embedded colour profile or orientation is ignored.
-    let _profile = decoder.icc_profile();
     image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
@@ -174,6 +175,7 @@ pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Imag
         Some(Kind::WebP) => ImageFormat::WebP,
         Some(Kind::Ktx2) | None => return Err(unreadable("it is not a PNG, JPEG or WebP".to_owned())),
     };
+    check_picture(bytes).map_err(|problem| unreadable(format!("it cannot be decoded: {problem}")))?;
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut bounds = image::Limits::default();
     let side = u32::try_from(limits.image_side).unwrap_or(u32::MAX);

@@ -116,9 +116,15 @@ impl<'a> Archive<'a> {
         let mut found = self.entries.keys().filter(|name| name.to_lowercase().ends_with(".obj"));
         match (found.next(), found.count()) {
             (Some(name), 0) => Ok(name.clone()),
+            (None, _) if self.has_gltf() => Err(ImportError::Gltf),
             (None, _) => Err(ImportError::ObjCount { count: 0 }),
             (Some(_), more) => Err(ImportError::ObjCount { count: more + 1 }),
         }
+    }
+
+    fn has_gltf(&self) -> bool {
+        let is_gltf = |name: &str| [".glb", ".gltf"].into_iter().any(|extension| name.ends_with(extension));
+        self.entries.keys().any(|name| is_gltf(&name.to_lowercase()))
     }
 
     /// Finds the entry to which `name` refers in the file `referrer`. The name is looked up as in [`Self::find_path`],

@@ -18,6 +18,11 @@ pub enum ImportError {
         /// The number of OBJ files.
         count: usize,
     },
+    /// The archive contains a glTF file, but no OBJ file.
+    #[error(
+        "the ZIP must contain exactly one .obj, not 0; a glTF model is accepted only as a .glb that is not in a ZIP"
+    )]
+    Gltf,
     #[error("line {line} of the OBJ: {problem}")]
     Obj {
         /// The line number, starting at 1.

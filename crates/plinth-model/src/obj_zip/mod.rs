@@ -99,6 +99,10 @@ mod tests {
         assert_eq!(convert(&[("a.txt", "")]), Err(ImportError::ObjCount { count: 0 }));
         let two = [("a.obj", TRIANGLE), ("A.OBJ", TRIANGLE)];
         assert_eq!(convert(&two), Err(ImportError::ObjCount { count: 2 }));
+        for name in ["chair.glb", "scene/Chair.GLTF"] {
+            assert_eq!(convert(&[(name, ""), ("a.txt", "")]), Err(ImportError::Gltf), "{name}");
+            assert_eq!(triangles(&[(name, ""), ("a.obj", TRIANGLE)]), 1, "{name}");
+        }
         assert_eq!(triangles(&[("a.obj", TRIANGLE), ("__MACOSX/._a.obj", "junk")]), 1);
         assert_eq!(convert(&[("../a.obj", TRIANGLE)]), Err(ImportError::ObjCount { count: 0 }));
     }

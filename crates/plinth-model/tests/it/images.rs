@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use image::{DynamicImage, ExtendedColorType, ImageFormat};
-use plinth_model::{Image, Limits, LoadOptions, inspect};
+use plinth_model::{Image, Limits, LoadOptions, inspect, read_picture};
 use serde_json::json;
 
 use crate::glb::Glb;
@@ -313,4 +313,17 @@ fn colour_profiles_and_gamma_are_not_applied() {
     let chunk: Vec<u8> = 4_u32.to_be_bytes().into_iter().chain(chunk).chain(crc).collect();
     png.splice(33..33, chunk);
     assert_eq!(decoded("image/png", &png).pixels, [64, 128, 192, 255]);
+}
+
+/// Files that made a decoder panic, or allocate 4 GB.
+#[test]
+fn damaged_palettes_and_metadata_are_reported() {
+    let (palette, metadata) =
+        (include_bytes!("../fixtures/short_palette.png"), include_bytes!("../fixtures/long_metadata.webp"));
+    let picture = |bytes: &[u8]| read_picture(bytes, &Limits::default(), 64).unwrap_err().to_string();
+    for error in [picture(palette), with_image("image/png", palette).load_error()] {
+        assert!(error.contains("the length of its palette"), "{error}");
+    }
+    let error = picture(metadata);
+    assert!(error.contains("its metadata are longer"), "{error}");
 }

@@ -19,6 +19,7 @@ mod inspecting;
 mod limits;
 mod malformed;
 mod materials;
+mod mtl;
 mod nodes;
 mod obj_zip;
 mod skins;

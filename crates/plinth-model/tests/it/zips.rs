@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Write as _};
 
-use plinth_model::Limits;
 use plinth_model::obj_zip::{Converted, ImportError, glb_from_zip};
+use plinth_model::{Limits, LoadOptions, Model, load_glb};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -54,4 +54,9 @@ pub(crate) fn patched(mut archive: Vec<u8>, local: usize, central: usize, bytes:
 
 pub(crate) fn convert(files: &[(&str, &[u8])]) -> Result<Converted, ImportError> {
     glb_from_zip(&zip(files), &Limits::default())
+}
+
+/// Converts an archive with these files, and loads the resulting model.
+pub(crate) fn model(files: &[(&str, &[u8])]) -> Model {
+    load_glb(&convert(files).unwrap().glb, &LoadOptions::default()).unwrap()
 }

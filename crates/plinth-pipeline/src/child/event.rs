@@ -1,11 +1,13 @@
 //! Events of a child process. The process prints each event as a line of JSON.
 
+use std::error::Error;
+
 use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
 use plinth_spec::preview::PreviewAnswer;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{JobError, customer_message, failure_code, failure_message, is_of_request};
+use crate::failure::{JobError, customer_message, failure_code, failure_message, is_of_full_disk, is_of_request};
 use crate::manifest::Manifest;
 use crate::progress::Stage;
 
@@ -79,17 +81,25 @@ pub struct ChildFailure {
     /// Whether the model, the settings or an asset caused the failure. Otherwise the cause is the machine or a bug.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_request: bool,
+    /// Whether the cause is that the disk of the machine is full. The same task may then succeed later, or on another machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_full_disk: bool,
 }
 
 impl ChildFailure {
     /// Returns a failure of the machine or of this program, whose message is meant for the operator and for customers.
     pub const fn new(code: FailureCode, message: String) -> Self {
-        Self { code, message, customer_message: None, is_of_request: false }
+        Self { code, message, customer_message: None, is_of_request: false, is_of_full_disk: false }
     }
 
     /// Returns a failure that the model, the settings or an asset caused.
     pub const fn of_request(code: FailureCode, message: String) -> Self {
-        Self { code, message, customer_message: None, is_of_request: true }
+        Self { code, message, customer_message: None, is_of_request: true, is_of_full_disk: false }
+    }
+
+    /// Returns a failure that `error` caused. Its message is meant for customers, who do not read the message of the error.
+    pub fn of_error(code: FailureCode, message: String, error: &(dyn Error + 'static)) -> Self {
+        Self { is_of_full_disk: is_of_full_disk(error), ..Self::new(code, message) }
     }
 
     pub(crate) fn of_job(error: &JobError) -> Self {
@@ -98,6 +108,7 @@ impl ChildFailure {
             message: failure_message(error),
             customer_message: customer_message(error).map(str::to_owned),
             is_of_request: is_of_request(error),
+            is_of_full_disk: is_of_full_disk(error),
         }
     }
 
@@ -109,6 +120,9 @@ impl ChildFailure {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
+    use plinth_media::MediaError;
     use plinth_scene::SceneError;
 
     use super::*;
@@ -131,6 +145,18 @@ mod tests {
         for (error, expected) in [(SceneError::NothingVisible.into(), true), (JobError::Crashed, false)] {
             let line = serde_json::to_string(&ChildFailure::of_job(&error)).unwrap();
             assert_eq!(serde_json::from_str::<ChildFailure>(&line).unwrap().is_of_request, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_failure_tells_whether_the_disk_is_full() {
+        let of_file = |kind: ErrorKind| MediaError::File { file: "a.zip".into(), source: kind.into() };
+        let of_ffmpeg = MediaError::DiskFull { file: "a.mp4".into(), message: "it is truncated".to_owned() };
+        for (error, expected) in
+            [(of_ffmpeg, true), (of_file(ErrorKind::StorageFull), true), (of_file(ErrorKind::PermissionDenied), false)]
+        {
+            let line = serde_json::to_string(&ChildFailure::of_job(&error.into())).unwrap();
+            assert_eq!(serde_json::from_str::<ChildFailure>(&line).unwrap().is_of_full_disk, expected, "{line}");
         }
     }
 }

@@ -10,5 +10,6 @@ fn vs(in: PosedIn) -> PosedOut {
 // xyz: outward unit normal; w: distance from the centre of the model along the camera's axis.
 @fragment
 fn fs(v: PosedOut) -> @location(0) vec4<f32> {
-    return vec4(normalize(v.normal), v.distance - dot(frame.grow_origin - frame.camera_position, frame.camera_axis));
+    let outward = normalize(normal_or(v.normal, frame.camera_axis));
+    return vec4(outward, v.distance - dot(frame.grow_origin - frame.camera_position, frame.camera_axis));
 }

@@ -34,6 +34,7 @@ fn fs(
         discard;
     }
 #endif
+    let side = select(-1.0, 1.0, front);
 #ifdef EXACT
     let s = seen_triangle(v.triangle, v.clip.xy * vec2(2.0, -2.0) / frame.target_size + vec2(-1.0, 1.0));
     var b = s.weights;
@@ -41,11 +42,11 @@ fn fs(
     if in_front && (s.inverse == 0.0 || any(b < vec3(0.0))) {
         b = nearest_weights(s);
     }
-    let normal = corner_normals(s) * b;
+    let normal = normal_or(corner_normals(s) * b, cross(s.p1 - s.p0, s.p2 - s.p0));
     let distance = s.c0.z + s.e1.z * b.y + s.e2.z * b.z;
 #else
-    let normal = v.normal;
+    let normal = normal_or(v.normal, -side * frame.camera_axis);
     let distance = v.distance;
 #endif
-    return vec4(normalize(normal) * select(-1.0, 1.0, front), distance);
+    return vec4(normalize(normal) * side, distance);
 }

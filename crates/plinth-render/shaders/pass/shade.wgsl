@@ -189,14 +189,17 @@ fn fs(given: ShadeOut) -> @location(0) vec4<f32> {
 #endif
 #ifdef LIT
     let n = corner_normals(s);
-    v.normal = n * b;
+    let mean = n * b;
 #ifdef SPRITE
+    v.normal = normal_or(mean, frame.camera_position - v.world);
     // A sprite has no back face, so a normal that points away from the camera is reversed.
     v.front = is_front(v.normal, frame.camera_position - v.world);
+#else
+    v.normal = normal_or(mean, cross(s.p1 - s.p0, s.p2 - s.p0));
 #endif
     let turn_x = n * dx;
     let turn_y = n * dy;
-    v.normal_turn = (dot(turn_x, turn_x) + dot(turn_y, turn_y)) / max(dot(v.normal, v.normal), 1e-4);
+    v.normal_turn = (dot(turn_x, turn_x) + dot(turn_y, turn_y)) / max(dot(mean, mean), 1e-4);
 #ifdef TANGENT
     let t0 = tangent_of(rest_x);
     v.tangent = vec4(t0.xyz * b.x + tangent_of(rest_y).xyz * b.y + tangent_of(rest_z).xyz * b.z, sign(t0.w));

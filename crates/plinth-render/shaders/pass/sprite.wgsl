@@ -237,7 +237,8 @@ fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
     let to_camera = frame.camera_position - v.world;
     var normal = to_camera;
     if pool.has_normals > 0.0 {
-        normal = v.normal * select(-1.0, 1.0, is_front(v.normal, to_camera));
+        normal = normal_or(v.normal, to_camera);
+        normal *= select(-1.0, 1.0, is_front(normal, to_camera));
     }
     return vec4(normalize(normal), distance_along(s, place.x));
 }

@@ -54,7 +54,10 @@ fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> @location(0) vec4<f32
     p.color = v.color;
 #endif
 #ifdef LIT
-    let unit = normalize(v.normal);
+    // The rows of a picture are numbered from top to bottom, so this is the normal of the triangle towards the camera.
+    let towards_camera = cross(dpdy(v.world), dpdx(v.world));
+    p.normal = normal_or(v.normal, towards_camera * select(-1.0, 1.0, front));
+    let unit = normalize(p.normal);
     let dx = dpdx(unit);
     let dy = dpdy(unit);
     p.normal_turn = dot(dx, dx) + dot(dy, dy);

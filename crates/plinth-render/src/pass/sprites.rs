@@ -24,11 +24,15 @@ impl Sprites {
 }
 
 /// Returns the maximum distance in pixels, in any frame, between a point or line and the outline with which it is
-/// drawn. `height` is the height of the picture.
-pub(crate) fn reach(scene: &Scene, height: u32, batches: &[Batch]) -> u32 {
+/// drawn. `height` is the height of the picture. If `any_camera` is true, the frames may also have cameras that are not in
+/// the scene.
+pub(crate) fn reach(scene: &Scene, height: u32, batches: &[Batch], any_camera: bool) -> u32 {
     let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
     let radius = (scene.bounds.1 - center).length();
     let farthest = |sprites: &Sprites| {
+        if any_camera {
+            return sprites.look.most_pixels;
+        }
         scene.shots.iter().fold(0.0, |reach: f32, shot| {
             let nearest = (shot.camera.position.distance(center) - radius).max(shot.camera.near);
             reach.max(sprites.radius(pixels_per_unit(&shot.camera, height), nearest))

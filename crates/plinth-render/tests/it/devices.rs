@@ -1,7 +1,7 @@
 //! Tests of drawing on two devices with a software driver. The pictures must be the same as with one device.
 
 use plinth_frame::PixelFormat;
-use plinth_model::{AlphaMode, Material, Transmission};
+use plinth_model::{AlphaMode, Material, Primitive, Topology, Transmission};
 use plinth_render::{Picture, Renderer};
 use serde_json::json;
 
@@ -111,6 +111,38 @@ fn a_frame_does_not_depend_on_the_frames_before() {
             let position = glam::Vec3::new(x, 0.3 * x.min(2.0), z);
             assert!(draw(&mut used, position) == draw(&mut renderer(), position), "{name}, after others at {position}");
         }
+    }
+}
+
+/// The renderer of a draft also draws the pictures of later cameras. If these are nearer, circles of confusion and points
+/// are larger.
+#[test]
+fn a_picture_does_not_depend_on_the_camera_for_which_its_renderer_was_made() {
+    let unlit = || Material { unlit: true, ..Material::default() };
+    let board = |y: f32, z: f32| (square(), unlit(), [0.0, y, z], 0.3);
+    let positions = vec![[-0.3, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
+    let points = Primitive { topology: Topology::Points, positions, indices: vec![0, 1, 2, 3], ..Primitive::default() };
+    let cases = [
+        ("depth of field", vec![board(-0.5, 1.0), board(0.5, -1.0)], true),
+        ("points", vec![(points, unlit(), [0.0; 3], 1.0)], false),
+    ];
+    let picture = Picture { width: 512, height: 1024, format: PixelFormat::Rgba8 };
+    for (name, parts, is_blurred) in cases {
+        let seen_from = |z: f64| {
+            let mut settings = straight_on();
+            settings["keyframes"] = json!([{"pose": {"position": [0, 0, z], "lookAt": [0, 0, 0], "fov": 40}}]);
+            settings["dofEnabled"] = json!(is_blurred);
+            settings["dofStrength"] = json!(1);
+            scene(model(parts.clone()), &settings)
+        };
+        let (near, far) = (seen_from(2.5), seen_from(20.0));
+        let drawn = |made_for: &plinth_scene::Scene| {
+            let mut renderer = Renderer::for_any_camera(gpu(), made_for, picture, None).unwrap();
+            let mut kept = Kept::default();
+            renderer.render_one(&near, &near.shots[0], &mut kept).unwrap();
+            kept.frames.remove(0).pixels
+        };
+        assert!(drawn(&far) == drawn(&near), "{name}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use plinth_frame::Layers;
-use plinth_model::Material;
+use plinth_model::{Material, Primitive};
 
 use crate::models::{ball, layers, model, scene, square, straight_on};
 
@@ -49,6 +49,20 @@ fn depth_is_along_the_axis_and_not_along_the_ray() {
     let depths: Vec<f32> = layers.depth.iter().copied().filter(|d| *d > 0.0).collect();
     assert!(depths.len() > 1000);
     assert!(depths.iter().all(|d| (d - DISTANCE).abs() < 1e-4));
+}
+
+#[test]
+fn where_the_normals_of_vertices_cancel_each_other_the_normal_is_that_of_the_triangle() {
+    // The interpolated normal is zero in the middle column of pixels.
+    let (up, down) = ([0.0, 1.0, 0.0], [0.0, -1.0, 0.0]);
+    let square = Primitive { normals: vec![up, down, down, up], ..square() };
+    let side = SIDE + 1;
+    let layers = layers(scene(model(vec![(square, Material::default(), [0.0; 3], 1.0)]), &straight_on()), side);
+    let column = (0..side).map(|y| (y * side + side / 2) as usize);
+    let normals: Vec<Vec3> = column.filter(|i| layers.depth[*i] > 0.0).map(|i| Vec3::from(layers.normal[i])).collect();
+    assert!(normals.len() > 50, "{} pixels", normals.len());
+    assert!(normals.iter().all(|normal| normal.distance(Vec3::Z) < 1e-4), "{normals:?}");
+    assert!(layers.normal.iter().flatten().all(|value| value.is_finite()));
 }
 
 #[test]

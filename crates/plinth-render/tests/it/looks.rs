@@ -164,7 +164,7 @@ fn maps_can_be_replaced_and_removed_and_an_unknown_id_keeps_the_map() {
     };
     let (halves, warnings) = drawn(&json!({"mapAssetId": "halves"}));
     assert_eq!((at(&halves, 36, 48), at(&halves, 60, 48)), ([255, 0, 0], [0, 0, 255]));
-    assert_eq!(warnings, ["materialEdits.Glass: the model has no such material"]);
+    assert_eq!(warnings, ["materialEdits.Glass: the model has no such material; it has 'Paint'"]);
     let (out, _) = drawn(&json!({"mapAssetId": "halves", "textureMaps": {"map": false}}));
     assert_eq!(at(&out, 36, 48), [255; 3]);
     for wrong in ["nowhere", "broken"] {

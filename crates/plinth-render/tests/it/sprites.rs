@@ -330,3 +330,20 @@ fn equal_scenes_of_points_give_equal_frames() {
     let draw = || picture(&scene(alone(cloud(3_000), Material::default()), &straight_on()), SIDE);
     assert_eq!(draw(), draw());
 }
+
+#[test]
+fn the_reflection_of_a_point_is_as_large_as_the_point() {
+    let settings = with(&json!({
+        "bgColor": "#000000", "reflector": true, "reflectorMix": 1, "reflectorFade": 5, "reflectorDepthBlur": 0,
+        "keyframes": [{"pose": {"position": [0, 0, 3], "lookAt": [0, 0, 0], "fov": 40}}],
+    }));
+    // The reflection of the first point is the lowest part of the picture. The last two points are beside the picture.
+    let places = vec![[0.0, 0.1, 0.0], [0.0, -0.1, 0.0], [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
+    let scene = scene(alone(points(places), Material::default()), &settings);
+    let (width, height) = (256, 2048);
+    let picture = whole(&frames(&scene, width, height, PixelFormat::Rgba8)[0]);
+    let lit = |rows: &[[u8; 3]]| rows.iter().filter(|color| color[1] > 64).count();
+    let row = |y: u32| (y * width) as usize;
+    let (point, image) = (lit(&picture[..row(1024)]), lit(&picture[row(1200)..]));
+    assert!(point > 150 && image.abs_diff(point) < 10, "{point} pixels, reflected {image}");
+}

@@ -234,7 +234,7 @@ fn hidden_meshes_are_not_drawn_and_unknown_names_give_a_warning() {
     let hidden = scene(both(), &json!({"hiddenMeshNames": ["other", "Box"]}));
     assert_eq!(hidden.pose(None).len(), 1);
     assert!((hidden.bounds.1 - Vec3::ONE).length() < 1e-6);
-    assert_eq!(hidden.warnings, ["hiddenMeshNames: the model has no mesh 'Box'"]);
+    assert_eq!(hidden.warnings, ["hiddenMeshNames: the model has no mesh 'Box'; it has 'box', 'other'"]);
 }
 
 #[test]

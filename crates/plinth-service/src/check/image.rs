@@ -5,6 +5,7 @@ use std::io::{Cursor, Read as _};
 
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits};
+use plinth_model::check_picture;
 use serde::{Deserialize, Serialize};
 
 /// Maximum width or height of an image, in pixels.
@@ -41,6 +42,7 @@ pub fn check_image(mut file: File) -> std::io::Result<ImageReport> {
 
 /// Decodes an image. The error is the reason why the image cannot be used.
 fn decode(bytes: &[u8]) -> Result<ImageReport, String> {
+    check_picture(bytes)?;
     let fault = |error: ImageError| error.to_string();
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
     let content_type = match reader.format() {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use plinth_spec::{ErrorCode, limits};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, TRANSFER_ENCODING};
 use reqwest::{Client, Method, Response, StatusCode};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 use super::FetchOptions;
+use super::content::Content;
 use super::guard::{self, Rejected};
 use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
@@ -51,6 +52,7 @@ fn check_scheme(url: &Url) -> Result<()> {
 /// A GLB that a server has begun to send.
 pub(crate) struct Download {
     response: Response,
+    content: Content,
     end: Instant,
 }
 
@@ -64,19 +66,23 @@ impl Download {
             }
             let response = follow(options, url, Method::GET).await?;
             check_response(&response)?;
-            Ok(Self { response, end })
+            let content = Content::of(response.headers())?;
+            Ok(Self { response, content, end })
         };
         timeout_at(end, requesting).await.map_err(too_late)?
     }
 
-    /// Returns the size of the file, if the server has sent it.
+    /// Returns the size of the file, if the server has sent it. The size of a file that is sent in compressed form is unknown, and
+    /// the length beside a transfer encoding does not count (RFC 9112, section 6.3).
     pub(crate) fn size(&self) -> Option<u64> {
-        content_length(&self.response)
+        let counts = self.content.is_plain() && !self.response.headers().contains_key(TRANSFER_ENCODING);
+        content_length(&self.response).filter(|_length| counts)
     }
 
     /// Receives the GLB into `file`.
     pub(crate) async fn receive(self, options: &FetchOptions, file: &mut Incoming) -> Result<()> {
-        timeout_at(self.end, receive(options, self.response, file)).await.map_err(too_late)?
+        let Self { response, content, end } = self;
+        timeout_at(end, receive(options, response, content, file)).await.map_err(too_late)?
     }
 }
 
@@ -84,7 +90,12 @@ fn too_late(_elapsed: Elapsed) -> ServiceError {
     timed_out("the download exceeded its time limit")
 }
 
-async fn receive(options: &FetchOptions, mut response: Response, file: &mut Incoming) -> Result<()> {
+async fn receive(
+    options: &FetchOptions,
+    mut response: Response,
+    mut content: Content,
+    file: &mut Incoming,
+) -> Result<()> {
     let broke = |error: reqwest::Error| {
         ServiceError::new(ErrorCode::DownloadFailed, "the connection was lost during the download")
             .with_cause(error.without_url())
@@ -92,8 +103,8 @@ async fn receive(options: &FetchOptions, mut response: Response, file: &mut Inco
     loop {
         let piece = timeout(options.stall, response.chunk()).await;
         match piece.map_err(|_stalled| timed_out("the download stalled"))?.map_err(broke)? {
-            Some(bytes) => file.write(&bytes).await?,
-            None => return Ok(()),
+            Some(bytes) => content.write(&bytes, file).await?,
+            None => return content.finish(file).await,
         }
     }
 }
@@ -142,7 +153,8 @@ async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Res
         if !response.status().is_redirection() {
             return Ok(response);
         }
-        let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        // Some servers do not percent-encode the path.
+        let target = response.headers().get(LOCATION).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
         let next = target.and_then(|target| url.join(target).ok());
         let next =
             next.ok_or_else(|| ServiceError::new(ErrorCode::UrlError, "the URL redirects without a valid target"))?;

@@ -1,5 +1,6 @@
 //! Downloads files from URLs that callers send. URLs that lead into private networks are rejected.
 
+mod content;
 mod download;
 mod guard;
 mod names;

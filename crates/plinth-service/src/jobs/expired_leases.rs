@@ -65,7 +65,8 @@ impl Service {
                     (true, false) => move_packaging(tx, &render, &token, (HlsEvent::Fail, None), now).await?.is_ok(),
                     (false, true) => requeue(tx, &render, &token, now).await?,
                     (false, false) => {
-                        let message = "the render nodes that worked on this render stopped responding";
+                        let message =
+                            "the render nodes that worked on this render stopped responding, or their disks were full";
                         fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
                     }
                 };

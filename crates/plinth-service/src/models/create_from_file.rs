@@ -42,10 +42,7 @@ impl Service {
     // Source: Spec, Upload and finalize rules, 1 to 3.
     pub(super) async fn create_from_file(&self, caller: &Caller, received: ReceivedModel) -> Result<Uploaded> {
         match &received.settings {
-            Some(settings) => {
-                let wanted = Wanted::of_upload(ModelId::new_random(), settings.clone());
-                check_funds(&mut self.db.read().await?, &caller.payer_id, &wanted).await?;
-            }
+            Some(settings) => self.check_funds_early(caller, settings).await?,
             None if self.may_have_preview(caller, &received).await? => {}
             None => self.check_free_upload(caller).await?,
         }
@@ -113,6 +110,12 @@ impl Service {
         let known = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &received.file.sha256).await?;
         let Some(model) = known else { return Ok(false) };
         Ok(renders::find_system_preview(&mut conn, &model).await?.is_some())
+    }
+
+    /// Rejects an upload early if the balance does not cover its render.
+    pub(super) async fn check_funds_early(&self, caller: &Caller, settings: &RenderSettings) -> Result<()> {
+        let wanted = Wanted::of_upload(ModelId::new_random(), settings.clone());
+        check_funds(&mut self.db.read().await?, &caller.payer_id, &wanted).await
     }
 
     /// Rejects an upload early if the account has used up its free previews.

@@ -74,6 +74,15 @@ impl Incoming {
         Ok(self.writer.write_all(bytes).await?)
     }
 
+    /// Limits the file to `bytes` bytes, which is its size, and releases the space that was reserved for a larger file.
+    pub(crate) fn limit_to(&mut self, bytes: u64) {
+        self.limit = self.limit.min(bytes);
+        // The files of a form share their reservation, so the space of one of them cannot be released.
+        if let Some([_number, room]) = self.permits.as_mut().and_then(Arc::get_mut) {
+            room.shrink_to(bytes);
+        }
+    }
+
     /// Returns the number of bytes received so far.
     pub const fn size(&self) -> u64 {
         self.size
@@ -134,7 +143,27 @@ pub(crate) fn remove_orphans(folder: &Path) -> std::io::Result<usize> {
 mod tests {
     use std::time::SystemTime;
 
+    use futures_util::FutureExt as _;
+    use plinth_spec::id::{AccountId, LENGTH};
+
     use super::*;
+    use crate::fair_semaphore::FairSemaphore;
+
+    #[tokio::test]
+    async fn a_file_occupies_only_the_space_of_its_size_once_the_size_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let (numbers, rooms) = (FairSemaphore::new(16, 16), FairSemaphore::new(10, 10));
+        let account = AccountId::parse(&"a".repeat(LENGTH)).unwrap();
+        let permits = [numbers.acquire(&account, 1).await.unwrap(), rooms.acquire(&account, 10).await.unwrap()];
+        let reserve = DiskReserve::of(folder.path(), 0);
+        let mut file = Incoming::new(folder.path(), 10, Some(Arc::new(permits)), reserve).unwrap();
+        assert!(rooms.acquire(&account, 1).now_or_never().is_none());
+        file.limit_to(3);
+        let rest = rooms.acquire(&account, 7).now_or_never();
+        assert!(rest.is_some_and(|permit| permit.is_ok()));
+        file.write(b"abc").await.unwrap();
+        assert_eq!(file.write(b"d").await.unwrap_err().code, ErrorCode::FileTooLarge);
+    }
 
     #[tokio::test]
     async fn a_file_is_rejected_when_the_disk_becomes_full_while_it_is_received() {

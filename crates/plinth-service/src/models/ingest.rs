@@ -24,10 +24,14 @@ impl Service {
         let url = fetch::parse_url(&url)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
+        if let Some(settings) = &settings {
+            self.check_funds_early(caller, settings).await?;
+        }
         let mut file = self.incoming_model(caller, None).await?;
         let download = Download::begin(&self.options.fetch, &url).await?;
         if let Some(size) = download.size() {
             self.check_size_early(caller, size..=size).await?;
+            file.limit_to(size);
         }
         download.receive(&self.options.fetch, &mut file).await?;
         let received = ReceivedModel {

@@ -117,7 +117,9 @@ impl Service {
         let settings = request.render_settings.filter(|value| !value.is_null());
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
         let found = staged::find_open(&mut self.db.read().await?, &sha256_hex(&ticket), &caller.workspace_id).await?;
-        let id = found.ok_or_else(missing)?;
+        let not_open =
+            || ServiceError::new(ErrorCode::NotFound, "this ticket is unknown, or its upload was already finalized");
+        let id = found.ok_or_else(not_open)?;
         let key = ObjectKey::Staged(&id);
         let Some(blob) = self.store.find(&key).await? else {
             // The file is also missing if it was too large: then it was not stored, or was deleted.

@@ -24,7 +24,7 @@ pub(crate) async fn shop(address: &str) -> TestService {
     test_service
 }
 
-fn pack(id: &str, credits: u64, price_cents: u64) -> Product {
+pub(crate) fn pack(id: &str, credits: u64, price_cents: u64) -> Product {
     Product {
         id: id.to_owned(),
         name: format!("{credits} credits"),

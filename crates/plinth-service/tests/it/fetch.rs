@@ -1,14 +1,18 @@
 //! Tests of downloads from URLs, with real HTTP servers on this machine.
 
+use std::io::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use plinth_service::{FetchOptions, HostRule, Names};
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::IngestModel;
 use plinth_testkit::{Reply, TestDatabase, Visit, Web, glb_with_triangle};
+use serde_json::json;
 
 use crate::test_service::{TestService, code};
 
@@ -20,7 +24,9 @@ fn answer(visit: &Visit) -> Reply {
     let length = glb.len() as u64;
     let is_head = visit.method == "HEAD";
     match visit.path.as_str() {
-        "/chair.glb" => Reply::model(glb),
+        "/chair.glb" | "/st%C3%BChle.glb" => Reply::model(glb),
+        "/gzip.glb" => Reply::model(with_gzip(&glb)).with_header("Content-Encoding", "gzip"),
+        "/brotli.glb" => Reply::model(glb).with_header("Content-Encoding", "br"),
         "/object?X-Amz-Signature=1" if is_head => Reply::new("500 Never", "text/plain", ""),
         "/object?X-Amz-Signature=1" => Reply::new("200 OK", "binary/octet-stream", glb),
         "/no-head.glb" if is_head => Reply::new("405 No", "text/plain", ""),
@@ -33,6 +39,7 @@ fn answer(visit: &Visit) -> Reply {
         "/stall.glb" => Reply::model(&glb[..10]).saying_length(length).hanging(),
         "/drip.glb" => Reply::model([0]).saying_no_length().repeated(u64::MAX, Duration::from_millis(50)),
         "/hop.glb" => Reply::redirect("/chair.glb"),
+        "/unescaped.glb" => Reply::redirect("/stühle.glb"),
         "/loop.glb" => Reply::redirect("/loop.glb"),
         "/nowhere.glb" => Reply::new("302 Found", "text/plain", ""),
         "/metadata.glb" => Reply::redirect("http://169.254.169.254/latest"),
@@ -40,6 +47,12 @@ fn answer(visit: &Visit) -> Reply {
         "/file.glb" => Reply::redirect("file:///etc/passwd"),
         _ => Reply::missing(),
     }
+}
+
+fn with_gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 async fn test_service(
@@ -67,7 +80,7 @@ async fn a_public_url_becomes_a_model() {
     let made = ingest(&test_service, &server.url("/chair.glb")).await.unwrap();
     let model = test_service.service.model(&test_service.caller, made.result.model_id.as_str()).await.unwrap();
     assert_eq!(model.row.original_name, "chair.glb");
-    for path in ["/hop.glb", "/no-head.glb", "/object?X-Amz-Signature=1"] {
+    for path in ["/hop.glb", "/unescaped.glb", "/no-head.glb", "/object?X-Amz-Signature=1", "/gzip.glb"] {
         let again = ingest(&test_service, &server.url(path)).await.unwrap();
         assert_eq!(again.result.duplicate, Some(true), "{path}");
     }
@@ -86,6 +99,7 @@ async fn failed_downloads_return_the_matching_error_code() {
         ("/page.glb", ErrorCode::InvalidContentType),
         ("/nonsense.glb", ErrorCode::IngestFailed),
         ("/packed.glb", ErrorCode::IngestFailed),
+        ("/brotli.glb", ErrorCode::InvalidContentType),
         ("/huge.glb", ErrorCode::FileTooLarge),
         ("/cut.glb", ErrorCode::DownloadFailed),
         ("/loop.glb", ErrorCode::UrlError),
@@ -103,6 +117,18 @@ async fn failed_downloads_return_the_matching_error_code() {
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("plinth-incoming"));
     assert_eq!(left.count(), 0, "partial downloads are deleted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_not_requested_without_the_credits_for_its_render() {
+    for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+        let server = Web::start(answer);
+        let test_service = test_service(&database, &[server.address().to_string()], |_options| {}).await;
+        let render_settings = Some(json!({"length": 60}));
+        let request = IngestModel { url: Some(server.url("/chair.glb")), render_settings };
+        let rejected = test_service.service.ingest_model(&test_service.caller, request).await;
+        assert_eq!((code(rejected), server.visits()), (ErrorCode::NoCredits, 0));
+    }
 }
 
 /// Tests each timeout separately. The other timeouts are too long to be reached, and the server never closes a

@@ -22,6 +22,7 @@ mod queue;
 mod refunds;
 mod renders;
 mod rights;
+mod sign_in;
 mod storage;
 mod teams;
 mod test_service;

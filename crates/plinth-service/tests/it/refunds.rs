@@ -4,14 +4,15 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use plinth_db::purchases::{self, Purchase};
 use plinth_service::billing::StripeOptions;
 use plinth_service::jobs::Claim;
+use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::PurchaseId;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::{FailureCode, PurchaseStatus};
 use plinth_testkit::on_both_databases;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
+use crate::credits::pack;
 use crate::test_service::{START, TestService};
 
 const SECRET: &str = "whsec_test";
@@ -42,26 +43,12 @@ impl Shop {
     /// Buys 500 credits for 9 dollars.
     async fn buy(&self, number: u32) {
         let account = self.test_service.caller.account_id.clone();
+        let id = PurchaseId::parse(&format!("p{number:011}")).unwrap();
         let session = format!("cs_{number}");
         let purchase = Purchase {
-            id: PurchaseId::parse(&format!("p{number:011}")).unwrap(),
-            account_id: account.clone(),
-            buyer_id: account,
-            workspace_id: None,
-            product_id: "small".to_owned(),
-            name: "500 credits".to_owned(),
-            credits: 500,
-            price_cents: 900,
-            currency: "usd".to_owned(),
-            status: PurchaseStatus::Pending,
             session_id: Some(session.clone()),
-            payment_id: None,
-            refunded_cents: 0,
-            refunded_credits: 0,
-            owed_credits: 0,
-            owed_at: None,
             created_at: START,
-            paid_at: None,
+            ..Purchase::pending(id, account, &pack("small", 500, 900))
         };
         let bought = self.test_service.service.db();
         bought.write(move |tx| Box::pin(async move { purchases::insert(tx, &purchase).await })).await.unwrap();

@@ -67,15 +67,19 @@ impl TestService {
 
     /// Opens a second service on the same database, whose store is S3.
     pub(crate) fn with_s3(&self, s3: &S3Server) -> Service {
-        let (key, secret) = s3.credentials();
+        self.with_s3_at(s3.endpoint(), s3.bucket(), s3.credentials())
+    }
+
+    /// Opens a second service on the same database, whose store is the bucket of an S3 server.
+    pub(crate) fn with_s3_at(&self, endpoint: &str, bucket: &str, (key, secret): (&str, &str)) -> Service {
         let s3_options = [
-            ("AWS_ENDPOINT_URL", s3.endpoint()),
+            ("AWS_ENDPOINT_URL", endpoint),
             ("AWS_REGION", "us-east-1"),
             ("AWS_ACCESS_KEY_ID", key),
             ("AWS_SECRET_ACCESS_KEY", secret),
         ];
         let store = Store::open(StoreOptions {
-            address: format!("s3://{}/some/where", s3.bucket()),
+            address: format!("s3://{bucket}/some/where"),
             s3: s3_options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             s3_public_endpoint: None,
             signer: LinkSigner::new("http://127.0.0.1:1".parse().unwrap()),
@@ -117,6 +121,12 @@ impl TestService {
 
     pub(crate) async fn account(&self) -> Account {
         self.service.account(&self.caller).await.unwrap()
+    }
+
+    /// Opens a session of the account and returns its secret.
+    pub(crate) async fn session(&self) -> String {
+        let link = self.service.create_sign_in(&self.caller.account_id, 60).await.unwrap();
+        self.service.sign_in(&link, "").await.unwrap()
     }
 
     pub(crate) async fn grant(&self, pool: Pool, credits: i64) {

@@ -1,6 +1,7 @@
 //! Tests of uploads that have not become models yet: staged files, file checks, and their limits.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -11,7 +12,7 @@ use plinth_spec::id::StagedId;
 use plinth_spec::wire::FinalizeUpload;
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
-use plinth_testkit::{S3Server, glb_with_triangle, on_both_databases};
+use plinth_testkit::{Reply, S3Server, Web, glb_with_sphere, glb_with_triangle, on_both_databases};
 
 use crate::test_service::{self, TestService, code, upload};
 
@@ -41,7 +42,8 @@ async fn a_staged_upload_is_finalized_once(address: &str) {
 
     let made = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await.unwrap();
     assert!(made.is_new);
-    assert_eq!(code(service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
+    let again = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await.unwrap_err();
+    assert!(again.code == ErrorCode::NotFound && again.message.contains("already finalized"), "{again:?}");
     assert!(service.store().find_path(path).await.unwrap().is_none(), "the staged file is deleted");
     // The client uploads to the link again.
     service.store().put_path(path, file.path()).await.unwrap();
@@ -442,6 +444,40 @@ async fn the_latest_files_beyond_the_limit_of_an_account_are_deleted(address: &s
     assert_eq!(service.measure_staged().await.unwrap(), 0);
 }
 
+/// Starts an S3 server that does not know the first `forgotten` multipart uploads any more when the client completes them. `begun`
+/// counts the uploads.
+fn forgetful_s3(forgotten: u32, begun: Arc<AtomicU32>) -> Web {
+    let xml = |body: String| Reply::new("200 OK", "application/xml", body);
+    Web::start(move |visit| match (visit.method.as_str(), visit.path.split_once("?uploadId=")) {
+        ("POST", None) => {
+            let id = begun.fetch_add(1, Ordering::SeqCst) + 1;
+            xml(format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
+        }
+        ("PUT", _part) => xml(String::new()).with_header("ETag", "\"part\""),
+        ("POST", Some((_key, id))) if id.parse::<u32>().is_ok_and(|id| id > forgotten) => {
+            xml("<CompleteMultipartUploadResult><ETag>\"file\"</ETag></CompleteMultipartUploadResult>".to_owned())
+        }
+        _ => Reply::missing(),
+    })
+}
+
+async fn a_file_whose_upload_s3_has_forgotten_is_stored_once_more(address: &str) {
+    let test_service = TestService::new(address).await;
+    // The file is sent to S3 in two parts.
+    let glb = glb_with_sphere(350);
+    for (forgotten, is_stored) in [(2, false), (1, true)] {
+        let begun = Arc::new(AtomicU32::new(0));
+        let s3 = forgetful_s3(forgotten, Arc::clone(&begun));
+        let service = test_service.with_s3_at(&s3.url(""), "bucket", ("key", "secret"));
+        let uploaded = upload(&service, &test_service.caller, "a.glb", &glb, None).await;
+        match uploaded {
+            Ok(uploaded) => assert!(is_stored && uploaded.is_new),
+            Err(error) => assert!(!is_stored && error.status == 500, "{error:?}"),
+        }
+        assert_eq!(begun.load(Ordering::SeqCst), 2);
+    }
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -461,5 +497,6 @@ mod both {
         files_that_arrive_after_the_finalization_are_deleted
         the_latest_files_beyond_the_limit_of_an_account_are_deleted
         an_interrupted_check_is_an_error_that_may_be_retried
+        a_file_whose_upload_s3_has_forgotten_is_stored_once_more
     }
 }

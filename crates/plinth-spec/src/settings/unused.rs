@@ -1,7 +1,7 @@
 //! Finds settings that have no effect in combination with the other settings.
 
 use super::frames::is_default;
-use super::groups::{Effect, Output, Path, RenderSettings};
+use super::groups::{Dataset, Effect, Output, Path, RenderSettings};
 
 /// Camera settings that have an effect with some camera motions only. A test of `plinth-scene` compares the list with
 /// the motions.
@@ -18,17 +18,49 @@ const OF_SOME_MOTIONS: [(&str, &[Effect]); 7] = [
 const OF_KEYFRAMES: [&str; 5] = ["keyframes", "easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
 /// Camera settings that have no effect if the path contains camera poses.
 const OF_FITTED_CAMERA: [&str; 2] = ["rotateY", "zoom"];
+/// Settings that have no effect while another setting has its default. Each entry consists of the other setting, what its
+/// default means, and the settings without effect.
+const OF_OTHERS: [(&str, &str, &[&str]); 9] = [
+    ("animation", "there is no animation", &["animationSpeed"]),
+    ("bgImageId", "there is no bgImageId", &["bgAlign"]),
+    ("envMode", "envMode is lighting", &["envOpacity", "envBlur", "envScale"]),
+    ("envTint", "there is no envTint", &["envTintStrength"]),
+    ("reflector", "reflector is false", &["reflectorMix", "reflectorFade", "reflectorDepthBlur"]),
+    ("bloomEnabled", "bloomEnabled is false", &["bloomStrength"]),
+    ("dofEnabled", "dofEnabled is false", &["dofStrength"]),
+    ("n8aoEnabled", "n8aoEnabled is false", &["n8aoIntensity"]),
+    ("swayEnabled", "swayEnabled is false", &["swayIntensity"]),
+];
+/// Settings that have no effect if `shadows` is false.
+const OF_SHADOWS: [&str; 3] = ["shadowMode", "shadowDarkness", "shadowSoftness"];
 /// Settings that have no effect on a dataset whose cameras are given.
 const OF_SPREAD_CAMERAS: [&str; 3] = ["rotateY", "zoom", "coverage"];
 
 impl RenderSettings {
+    /// Returns a warning for each setting that differs from its default but has no effect on the video, because of the camera
+    /// motion or because another setting turns it off.
+    pub fn unused(&self) -> Vec<String> {
+        if self.video().output == Output::Dataset {
+            return Vec::new();
+        }
+        let mut warnings = self.unused_of_camera();
+        for (_other, reason, keys) in OF_OTHERS.into_iter().filter(|(other, ..)| !self.changes(other)) {
+            let keys = keys.iter().filter(|key| self.changes(key));
+            warnings.extend(keys.map(|key| format!("{key}: no effect, because {reason}")));
+        }
+        if !self.shadow().enabled {
+            let keys = OF_SHADOWS.into_iter().filter(|key| self.changes(key));
+            warnings.extend(keys.map(|key| format!("{key}: no effect, because shadows is false")));
+        }
+        let of_datasets = Dataset::FIELDS.iter().map(|field| field.key).filter(|key| self.changes(key));
+        warnings.extend(of_datasets.map(|key| format!("{key}: no effect, because output is video, not dataset")));
+        warnings
+    }
+
     /// Returns a warning for each camera setting that differs from its default but has no effect with the camera motion
     /// of the video.
-    pub fn unused(&self) -> Vec<String> {
+    fn unused_of_camera(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if self.video().output == Output::Dataset {
-            return warnings;
-        }
         let effect = self.camera().effect;
         for (key, motions) in OF_SOME_MOTIONS {
             if !motions.contains(&effect) && self.changes(key) {
@@ -121,6 +153,40 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_another_setting_turns_off_are_named() {
+        for (settings, warnings) in [
+            (json!({"bloomStrength": 1}), vec!["bloomStrength: no effect, because bloomEnabled is false"]),
+            (json!({"envBlur": 0.4, "envMode": "lighting"}), vec!["envBlur: no effect, because envMode is lighting"]),
+            (
+                json!({"reflector": false, "reflectorMix": 0.9, "reflectorFade": 2}),
+                vec![
+                    "reflectorMix: no effect, because reflector is false",
+                    "reflectorFade: no effect, because reflector is false",
+                ],
+            ),
+            (json!({"animationSpeed": 2}), vec!["animationSpeed: no effect, because there is no animation"]),
+            (json!({"shadows": false, "shadowMode": "flat"}), vec!["shadowMode: no effect, because shadows is false"]),
+            (
+                json!({"coverage": "sphere", "datasetQuality": "196x1024"}),
+                vec![
+                    "datasetQuality: no effect, because output is video, not dataset",
+                    "coverage: no effect, because output is video, not dataset",
+                ],
+            ),
+        ] {
+            assert_eq!(unused(&settings), warnings, "{settings}");
+        }
+        for settings in [
+            json!({"bloomEnabled": true, "bloomStrength": 1, "animation": "*", "animationSpeed": 2}),
+            json!({"envMode": "floating", "envBlur": 0.4, "envTint": "#ff0000", "envTintStrength": 0.5}),
+            json!({"bloomStrength": 0.5, "shadowMode": "flat", "shadows": true}),
+            json!({"output": "dataset", "coverage": "sphere", "bloomStrength": 1}),
+        ] {
+            assert_eq!(unused(&settings), Vec::<String>::new(), "{settings}");
+        }
+    }
+
+    #[test]
     fn settings_that_are_used_or_have_their_default_are_not_named() {
         for settings in [
             json!({}),
@@ -153,7 +219,9 @@ mod tests {
     #[test]
     fn the_named_settings_exist() {
         let of_motions = OF_SOME_MOTIONS.iter().map(|(key, _)| key);
-        for key in of_motions.chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA).chain(&OF_SPREAD_CAMERAS) {
+        let of_others = OF_OTHERS.iter().flat_map(|(other, _reason, keys)| keys.iter().chain([other]));
+        let of_cameras = of_motions.chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA).chain(&OF_SPREAD_CAMERAS);
+        for key in of_cameras.chain(of_others).chain(&OF_SHADOWS) {
             assert!(field(key).is_some(), "{key}");
         }
     }

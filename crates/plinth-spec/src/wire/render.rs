@@ -56,7 +56,8 @@ pub struct Render {
     /// Size of the dataset in bytes; null for videos, and null until the render is done.
     #[schema(required)]
     pub dataset_zip_size: Option<u64>,
-    /// Warnings about names in the settings that neither the model nor the workspace has.
+    /// Warnings about names in the settings that neither the model nor the workspace has, and about settings that have no
+    /// effect because of other settings.
     pub warnings: Vec<String>,
     /// Creation time.
     pub created_at: Timestamp,

@@ -14,6 +14,9 @@ use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
+/// Path of the page after a new password was set, which it confirms.
+pub(super) const CHANGED: &str = "/account?changed=1";
+
 #[derive(Template)]
 #[template(path = "account.html")]
 struct AccountPage {
@@ -70,7 +73,7 @@ pub(crate) async fn change_password(
 ) -> Result<Redirect> {
     let SessionForm { user, form } = sent;
     studio.service.change_password(user.caller(), &client, &user.secret, form.old, form.new).await?;
-    Ok(Redirect::to(&format!("{}/account?changed=1", studio.site.path)))
+    Ok(Redirect::to(&format!("{}{CHANGED}", studio.site.path)))
 }
 
 pub(crate) async fn end_session(

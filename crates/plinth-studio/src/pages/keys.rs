@@ -26,7 +26,8 @@ const LIFETIMES: [(&str, &str); 4] =
 #[template(path = "keys.html")]
 struct KeysPage {
     frame: Frame,
-    keys: Vec<KeyRow>,
+    /// Tables of keys; none of them is empty.
+    tables: Vec<KeyTable>,
     /// Workspaces in which the user may create keys: identifier, name, and whether the workspace is the current one.
     workspaces: Vec<(String, String, bool)>,
     lifetimes: [(&'static str, &'static str); 4],
@@ -49,7 +50,15 @@ struct RevokePage {
     key: KeyRow,
 }
 
-/// A key in the list.
+/// A table of keys.
+struct KeyTable {
+    name: &'static str,
+    /// Whether the table is hidden until the user opens it.
+    is_folded: bool,
+    keys: Vec<KeyRow>,
+}
+
+/// A key in a table.
 struct KeyRow {
     id: String,
     name: String,
@@ -79,7 +88,7 @@ pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Res
     let editable = user.signed_in.workspaces.iter().filter(|m| m.role.can_edit());
     Ok(page(&KeysPage {
         frame: Frame::new(&studio, "API keys", Some(&user)).at("keys"),
-        keys: keys.iter().map(|key| key_row(key, &user)).collect(),
+        tables: key_tables(&keys, &user),
         workspaces: editable
             .map(|m| (m.workspace.id.to_string(), m.workspace.name.clone(), m.workspace.id == *here))
             .collect(),
@@ -153,6 +162,16 @@ pub(crate) async fn revoke(
 
 fn no_such_key() -> PageError {
     PageError::new(StatusCode::NOT_FOUND, "there is no active key with this identifier")
+}
+
+/// Returns the tables of the valid keys, and of the keys that were revoked or have expired. Leaves out empty tables.
+fn key_tables(keys: &[Key], user: &CurrentUser) -> Vec<KeyTable> {
+    let tables = [("Your keys", true), ("Revoked and expired keys", false)].map(|(name, is_valid)| KeyTable {
+        name,
+        is_folded: !is_valid,
+        keys: keys.iter().filter(|key| key.is_valid == is_valid).map(|key| key_row(key, user)).collect(),
+    });
+    tables.into_iter().filter(|table| !table.keys.is_empty()).collect()
 }
 
 fn key_row(key: &Key, user: &CurrentUser) -> KeyRow {

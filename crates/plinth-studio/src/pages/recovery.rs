@@ -8,7 +8,9 @@ use axum::response::Response;
 use plinth_service::access::ClientAddress;
 use serde::Deserialize;
 
-use super::sign_in::{browser, welcome};
+use super::account::CHANGED;
+use super::sign_in::{browser, welcome_to};
+use crate::destination::Destination;
 use crate::error::Result;
 use crate::form::form;
 use crate::format::sentence;
@@ -76,7 +78,7 @@ pub(crate) async fn set(
 ) -> Result<Response> {
     let NewPasswordForm { password } = form(request, &studio).await?;
     match studio.service.set_password_by_link(&client, &link, password, browser(&headers)).await {
-        Ok(secret) => welcome(&studio, secret, earlier).await,
+        Ok(secret) => welcome_to(&studio, secret, earlier, &Destination::parse(CHANGED)).await,
         Err(error) if error.status == 400 => {
             let frame = Frame::new(&studio, "New password", None);
             let mut response = page(&NewPasswordPage { frame, link, problem: Some(sentence(&error.message)) });

@@ -44,7 +44,7 @@ struct RenderPage {
     advice: Option<&'static str>,
     /// Number of credits that were refunded.
     refund: Option<u64>,
-    /// Warnings about names in the settings that do not exist in the model or in the workspace.
+    /// Warnings about settings: names that do not exist in the model or in the workspace, and settings without effect.
     warnings: Vec<String>,
     /// The file that the video player of the page plays; `None` if browsers can play no file of the render.
     video: Option<&'static str>,

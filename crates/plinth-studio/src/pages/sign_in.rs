@@ -127,7 +127,7 @@ pub(super) async fn welcome(studio: &Studio, secret: String, earlier: Option<Cur
 }
 
 /// Ends the earlier session if there is one, sets the cookie of the new session, and redirects to the page `to`.
-async fn welcome_to(
+pub(super) async fn welcome_to(
     studio: &Studio,
     secret: String,
     earlier: Option<CurrentUser>,

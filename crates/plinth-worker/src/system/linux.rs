@@ -66,6 +66,8 @@ struct Stat {
     /// State of the main thread.
     state: u8,
     session: u32,
+    /// CPU time of all threads since the start of the process, in clock ticks.
+    cpu_ticks: u64,
     /// Number of threads, including a main thread that has ended.
     threads: u32,
     /// Number of resident pages.
@@ -79,7 +81,7 @@ impl Stat {
     }
 }
 
-/// Parses the state of a process (proc_pid_stat(5), fields 3, 6, 20 and 24).
+/// Parses the state of a process (proc_pid_stat(5), fields 3, 6, 14, 15, 20 and 24).
 fn parse(stat: &[u8]) -> Option<Stat> {
     // Field 2, the process name in parentheses, may contain any byte, including parentheses.
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
@@ -88,6 +90,7 @@ fn parse(stat: &[u8]) -> Option<Stat> {
     Some(Stat {
         state: *fields.first()?.as_bytes().first()?,
         session: fields.get(3)?.parse().ok()?,
+        cpu_ticks: fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?,
         threads: fields.get(17)?.parse().ok()?,
         memory_pages: fields.get(21)?.parse().ok()?,
     })
@@ -155,6 +158,12 @@ pub(crate) fn kill(process: Process) {
     }
 }
 
+/// Returns the CPU time that a process has used since its start, in seconds, rounded up. Returns `None` if it cannot be read.
+pub(crate) fn used_processor_secs(process: u32) -> Option<u64> {
+    let stat = parse(&std::fs::read(format!("/proc/{process}/stat")).ok()?)?;
+    Some(stat.cpu_ticks.div_ceil(rustix::param::clock_ticks_per_second()))
+}
+
 /// Sets the soft limit of a child process's CPU time since its start. A higher value is reduced to the hard limit, which must be
 /// the same as the hard limit of this process.
 pub(crate) fn limit_processor_time(process: u32, secs: u64) -> io::Result<()> {
@@ -220,14 +229,14 @@ mod tests {
 
     fn stat(name: &[u8], state: &str, threads: u32) -> Vec<u8> {
         let fields =
-            format!(") {state} 1 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 99 1000 42 18446744073709551615 0");
+            format!(") {state} 1 7 5 0 -1 0 0 0 0 0 3 4 0 0 20 0 {threads} 0 99 1000 42 18446744073709551615 0");
         [&b"7 ("[..], name, fields.as_bytes()].concat()
     }
 
     #[test]
     fn process_names_with_any_bytes_are_parsed() {
         for name in [&b"a) Z 1 (b"[..], b"\xff", b"a\n) \xc3"] {
-            let found = Stat { state: b'S', session: 5, threads: 1, memory_pages: 42 };
+            let found = Stat { state: b'S', session: 5, cpu_ticks: 7, threads: 1, memory_pages: 42 };
             assert_eq!(parse(&stat(name, "S", 1)), Some(found), "{name:?}");
         }
         assert_eq!(parse(b"7 (a) S 1"), None);
@@ -241,6 +250,12 @@ mod tests {
             let found = parse(&stat(b"a", state, threads)).unwrap();
             assert_eq!(found.has_ended(), has_ended, "{state} with {threads} threads");
         }
+    }
+
+    #[test]
+    fn the_processor_time_of_a_process_is_read() {
+        assert!(used_processor_secs(std::process::id()).is_some());
+        assert_eq!(used_processor_secs(u32::MAX), None);
     }
 
     #[test]

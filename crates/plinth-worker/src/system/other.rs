@@ -43,6 +43,10 @@ pub(crate) fn kill(process: Process) {
     match process {}
 }
 
+pub(crate) fn used_processor_secs(_process: u32) -> Option<u64> {
+    None
+}
+
 pub(crate) fn limit_processor_time(_process: u32, _secs: u64) -> io::Result<()> {
     unsupported()
 }

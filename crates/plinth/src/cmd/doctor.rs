@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if !findings.ready() {
         bail!("this machine cannot render videos yet");
     }
-    if !findings.storage.is_usable() {
+    if findings.storage.is_broken() {
         bail!("the database or the store cannot be used");
     }
     if findings.fence.is_err() {

@@ -37,6 +37,14 @@ pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
             );
             Err(Usage(message).into())
         }
+        [picture] if matches!(outputs::extension(picture).as_str(), "jpg" | "jpeg" | "png" | "webp") => {
+            let message = format!(
+                "--env takes one .hdr file, or the three parts of a gain map as SDR,GAINMAP,METADATA, not {}; to show a \
+                 picture behind the model, use --bg-image",
+                picture.display()
+            );
+            Err(Usage(message).into())
+        }
         [hdr] => Ok(Some(EnvironmentFiles::Radiance(hdr.clone()))),
         [sdr, gain_map, metadata] => Ok(Some(EnvironmentFiles::GainMap {
             sdr: sdr.clone(),

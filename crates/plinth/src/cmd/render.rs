@@ -119,15 +119,24 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Adds the name of the file that caused the error: the model or an image.
+/// Adds the name of the file that caused the error: the model or an image. If the disk is full, adds the folder of the output.
 fn with_file(error: JobError, model: &Path, images: &BTreeMap<String, String>) -> anyhow::Error {
     let image = error.asset_id().and_then(|id| images.get(id)).cloned();
     let is_of_model = matches!(error, JobError::Model(_) | JobError::Scene(_)) && error.asset_id().is_none();
     let file = image.or_else(|| is_of_model.then(|| model.display().to_string()));
-    match file {
-        Some(file) => anyhow::Error::new(error).context(file),
+    match file.or_else(|| full_disk(&error)) {
+        Some(context) => anyhow::Error::new(error).context(context),
         None => error.into(),
     }
+}
+
+/// Returns a message with the folder of an output that could not be written because the disk is full. Returns `None` if the error
+/// has another cause.
+fn full_disk(error: &JobError) -> Option<String> {
+    let JobError::Media(error) = error else { return None };
+    let file = std::path::absolute(error.file_on_full_disk()?).ok()?;
+    let folder = file.parent().unwrap_or(&file);
+    Some(format!("the disk with the folder {} is full", folder.display()))
 }
 
 /// Prints the output files and the warnings of a render.
@@ -200,8 +209,8 @@ fn reject_replaced_inputs(outputs: &OutputPaths, inputs: &[(&str, &Path)]) -> Re
 pub(crate) fn read_model(path: &Path) -> Result<(Vec<u8>, Vec<String>)> {
     let extension = outputs::extension(path);
     if extension != "glb" && extension != "zip" {
-        let message = format!("{}: only .glb and .zip files are accepted", path.display());
-        return Err(Usage(message).into());
+        let advice = conversion_advice(path, &extension);
+        return Err(Usage(format!("{}: only .glb and .zip files are accepted; {advice}", path.display())).into());
     }
     let size = std::fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?.len();
     if size > plinth_spec::limits::MODEL_FILE_BYTES {
@@ -220,9 +229,27 @@ pub(crate) fn read_model(path: &Path) -> Result<(Vec<u8>, Vec<String>)> {
     Ok((converted.glb, converted.warnings))
 }
 
+/// Returns what to do with a file that cannot be read as a model, because of its extension.
+fn conversion_advice(path: &Path, extension: &str) -> &'static str {
+    match extension {
+        _ if path.is_dir() => "this is a folder, so name a file in it",
+        "gltf" => "export the model as .glb (binary glTF), which contains its buffers and textures",
+        "obj" | "mtl" => "put the OBJ, its MTL and its textures into one .zip",
+        _ => "export the model as .glb (binary glTF)",
+    }
+}
+
 /// Returns the file of `--settings @FILE`.
 fn settings_file(args: &ArgMatches) -> Option<&Path> {
     args.get_one::<String>("settings")?.strip_prefix('@').map(Path::new)
+}
+
+/// Returns the error message for a value of `--settings` that is not valid JSON.
+fn invalid_json(given: Option<&String>, error: &serde_json::Error) -> String {
+    match given.filter(|given| outputs::extension(Path::new(given)) == "json" && !given.starts_with('@')) {
+        Some(file) => format!("--settings takes JSON, or a file as @FILE: did you mean --settings @{file}?"),
+        None => format!("--settings is not valid JSON: {error}"),
+    }
 }
 
 /// Reads the render settings. Flags override the settings in `--settings`. If they contain no quality or kind of
@@ -235,7 +262,7 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     };
     let wrong = |message: String| anyhow::Error::new(Usage(message));
     let value: Value =
-        serde_json::from_str(&text).map_err(|error| wrong(format!("--settings is not valid JSON: {error}")))?;
+        serde_json::from_str(&text).map_err(|error| wrong(invalid_json(args.get_one("settings"), &error)))?;
     let Value::Object(members) = value else {
         return Err(wrong(format!("--settings must be a JSON object, such as {}", r#"{"zoom": 1.2}"#)));
     };

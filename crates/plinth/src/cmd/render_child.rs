@@ -78,7 +78,7 @@ fn confine(job: &ChildJob) -> Result<()> {
     bound_memory(memory_bytes)?;
     bound_open_files()?;
     bound(Resource::FileSize, file_bytes, "the size of files")?;
-    bound_processor_time(cpu_secs, matches!(job.task, ChildTask::Render(_)))
+    bound_processor_time(cpu_secs, matches!(job.task, ChildTask::Render(_) | ChildTask::Preview(_)))
 }
 
 /// Returns a channel with the lines of standard input. The worker keeps standard input open as long as it lives. When

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use plinth_store::LinkSigner;
 use serde_json::{Value, json};
 
@@ -20,6 +20,14 @@ pub(super) enum State {
     Works(&'static str),
     /// The database or store is local and does not exist yet. The server will create it. Contains its name.
     NotYet(&'static str),
+    /// The database or store is local and does not exist yet, and the server could not create it. A user who only renders needs
+    /// neither.
+    NotCreatable {
+        /// The error message, on one line.
+        problem: String,
+        /// How to fix the problem.
+        cure: &'static str,
+    },
     /// The database or store cannot be used.
     Broken {
         /// The error message, on one line.
@@ -31,6 +39,7 @@ pub(super) enum State {
 
 const SQLITE_CURE: &str =
     "check that it is intact and that this user may write to it and its folder, or set another with --database-url";
+const FOLDER_CURE: &str = "check that this user may write there, or set another folder with --data";
 const DATABASE_CURE: &str = "start it, or set another with --database-url";
 const FILES_CURE: &str = "check that this user may write to the folder, or set another with --store-url";
 const STORE_CURE: &str = "make it reachable, or set another with --store-url";
@@ -38,17 +47,14 @@ const STORE_CURE: &str = "make it reachable, or set another with --store-url";
 impl StorageState {
     /// Checks the database and the store. Does not change or create anything.
     pub(super) async fn look(config: &Config) -> Self {
-        let is_missing = |address: &str, scheme| {
-            address.strip_prefix(scheme).is_some_and(|path| config::is_missing(Path::new(path)))
-        };
-        let database = if is_missing(&config.database_url, "sqlite://") {
-            State::NotYet("SQLite")
+        let database = if let Some(file) = missing_path(&config.database_url, "sqlite://") {
+            State::of_missing("SQLite", file.parent().unwrap_or(file))
         } else {
             let (name, cure) = if config.is_shared() { ("PostgreSQL", DATABASE_CURE) } else { ("SQLite", SQLITE_CURE) };
             State::from(name, ping_database(config).await, cure)
         };
-        let storage = if is_missing(&config.store_url, "file://") {
-            State::NotYet("local files")
+        let storage = if let Some(folder) = missing_path(&config.store_url, "file://") {
+            State::of_missing("local files", folder)
         } else {
             let is_local = config.store_url.starts_with("file:");
             let (name, cure) = if is_local { ("local files", FILES_CURE) } else { ("S3", STORE_CURE) };
@@ -58,8 +64,14 @@ impl StorageState {
     }
 
     /// Returns whether a server could use the database and the store.
-    pub(super) const fn is_usable(&self) -> bool {
-        !matches!(self.database, State::Broken { .. }) && !matches!(self.storage, State::Broken { .. })
+    pub(super) fn is_usable(&self) -> bool {
+        let is_usable = |state: &State| matches!(state, State::Works(_) | State::NotYet(_));
+        is_usable(&self.database) && is_usable(&self.storage)
+    }
+
+    /// Returns whether the database or the store exists and cannot be used.
+    pub(super) const fn is_broken(&self) -> bool {
+        matches!(self.database, State::Broken { .. }) || matches!(self.storage, State::Broken { .. })
     }
 }
 
@@ -68,11 +80,22 @@ impl State {
         ping.map_or_else(|error| Self::Broken { problem: super::one_line(&error), cure }, |()| Self::Works(name))
     }
 
+    /// Returns the state of a local database or store that does not exist. The server will create its files in `folder`.
+    fn of_missing(name: &'static str, folder: &Path) -> Self {
+        let checked = config::check_writable(folder);
+        match checked.with_context(|| format!("no files can be created in {}", folder.display())) {
+            Ok(()) => Self::NotYet(name),
+            Err(error) => Self::NotCreatable { problem: super::one_line(&error), cure: FOLDER_CURE },
+        }
+    }
+
     pub(super) fn text(&self) -> String {
         match self {
             Self::Works(name) => format!("{name}, works"),
             Self::NotYet(name) => format!("{name}, does not exist yet: plinth serve creates it"),
-            Self::Broken { problem, cure } => format!("cannot be used: {problem}; {cure}"),
+            Self::NotCreatable { problem, cure } | Self::Broken { problem, cure } => {
+                format!("cannot be used: {problem}; {cure}")
+            }
         }
     }
 
@@ -80,9 +103,16 @@ impl State {
         match self {
             Self::Works(name) => json!({"kind": name, "status": "ok"}),
             Self::NotYet(name) => json!({"kind": name, "status": "missing"}),
-            Self::Broken { problem, cure } => json!({"error": problem, "cure": cure}),
+            Self::NotCreatable { problem, cure } | Self::Broken { problem, cure } => {
+                json!({"error": problem, "cure": cure})
+            }
         }
     }
+}
+
+/// Returns the path of a local address with this scheme if nothing exists there.
+fn missing_path<'a>(address: &'a str, scheme: &str) -> Option<&'a Path> {
+    address.strip_prefix(scheme).map(Path::new).filter(|path| config::is_missing(path))
 }
 
 async fn ping_database(config: &Config) -> Result<()> {

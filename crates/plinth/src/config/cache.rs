@@ -7,7 +7,9 @@ use clap::ArgMatches;
 use plinth_render::Cache;
 
 use super::lookup::{Lookup, variable};
+use super::open::check_writable;
 use super::table as row;
+use crate::note::note;
 
 /// Opens the cache folder. Returns `None` if the cache is turned off, or if no folder can be used.
 /// Errors: a configuration value is invalid.
@@ -17,7 +19,16 @@ pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
     let most_bytes: u64 = size.parse::<u32>("a whole number of megabytes")?.into();
     let folder = match lookup.find(&row::CACHE_DIR)? {
         Some(found) if found.path().exists() && !found.path().is_dir() => return Err(found.wrong("a folder").into()),
-        Some(found) => Some(found.path()),
+        Some(found) => {
+            let folder = found.path();
+            if most_bytes > 0
+                && let Err(error) = check_writable(&folder)
+            {
+                let shown = folder.display();
+                note!("plinth: warning: nothing new is cached, because no files can be created in {shown}: {error}");
+            }
+            Some(folder)
+        }
         None => home_cache(),
     };
     // Opening the cache fails if the program cannot read its own executable. The command then renders without a cache.

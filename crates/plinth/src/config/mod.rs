@@ -15,8 +15,8 @@ pub(crate) use cache::cache;
 pub(crate) use hint::flags_of;
 pub(crate) use lookup::variable;
 pub(crate) use open::{
-    RESTORING, check_installation, check_not_restoring, is_missing, make_database_folder, make_incoming_folder,
-    open_database, open_service, open_store, sqlite_file, table_version,
+    RESTORING, check_installation, check_not_restoring, check_writable, is_missing, make_database_folder,
+    make_incoming_folder, open_database, open_service, open_store, sqlite_file, table_version,
 };
 pub(crate) use settings::{Config, Machine};
 pub(crate) use table::{Group, WORKER_CONNECTIONS, args, config_arg, markdown_table};

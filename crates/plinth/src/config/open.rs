@@ -78,6 +78,13 @@ pub(crate) fn is_missing(path: &Path) -> bool {
     path.try_exists().is_ok_and(|exists| !exists)
 }
 
+/// Checks that this user can create files in a folder. If the folder does not exist, checks that it can be created.
+pub(crate) fn check_writable(folder: &Path) -> std::io::Result<()> {
+    let existing = folder.ancestors().find(|ancestor| !is_missing(ancestor)).unwrap_or(Path::new("."));
+    // The file has no name, or is deleted at once where files without a name are not supported.
+    tempfile::tempfile_in(existing).map(drop)
+}
+
 /// Returns the version of the database schema; `None` if the database has no tables.
 pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
     if sqlite_file(config).is_some_and(is_missing) {

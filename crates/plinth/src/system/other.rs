@@ -69,6 +69,11 @@ pub(crate) fn set_limit(_resource: Resource, _limit: Limit) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Returns `false`: only servers and workers listen.
+pub(crate) fn is_unsupported_address_family(_error: &io::Error) -> bool {
+    false
+}
+
 /// Returns a fixed name: only workers have names.
 pub(crate) fn host_name() -> String {
     "windows".to_owned()

@@ -128,6 +128,11 @@ impl From<Resource> for rustix::process::Resource {
     }
 }
 
+/// Returns whether a socket cannot be created because the system does not support addresses of this kind, such as IPv6.
+pub(crate) fn is_unsupported_address_family(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EAFNOSUPPORT)
+}
+
 pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

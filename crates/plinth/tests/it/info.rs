@@ -86,6 +86,18 @@ fn doctor_reports_the_protections_of_jobs() {
 }
 
 #[test]
+fn doctor_reports_a_data_folder_that_cannot_be_created() {
+    let done = program().args(["doctor", "--json", "--data", "/proc/plinth"]).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    // The status is that of rendering, which needs no data folder.
+    assert_eq!((done.status.code(), &json["ready"]), (Some(0), &false.into()), "{json}");
+    for part in ["database", "storage"] {
+        let error = json[part]["error"].as_str().unwrap_or_default();
+        assert!(error.starts_with("no files can be created in /proc/plinth"), "{json}");
+    }
+}
+
+#[test]
 fn a_missing_user_for_jobs_is_an_error_at_the_start() {
     let place = Place::new();
     let done =

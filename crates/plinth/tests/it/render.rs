@@ -6,7 +6,7 @@ use std::process::Command;
 
 use plinth_testkit::{assert_h264, probe};
 
-use crate::{glb, plinth, program, text};
+use crate::{Place, glb, plinth, program, text};
 
 /// Returns the first frame of a video as R, G, B bytes.
 fn first_frame(file: &Path) -> Vec<u8> {
@@ -192,4 +192,15 @@ fn baked_light_is_cached_in_the_given_folder_up_to_the_given_size() {
     let named = folder.path().join("named");
     render("100", &[("PLINTH_CACHE_DIR", named.to_str().unwrap())]);
     assert_eq!(files(&named), 2);
+}
+
+#[test]
+fn a_cache_folder_that_cannot_be_created_gives_a_warning() {
+    let place = Place::new();
+    let (cube, out) = (place.file("cube.glb"), place.file("out.png"));
+    let flags = ["--quality", "share", "-q", "--cache-mb", "100", "--cache-dir", "/proc/plinth"];
+    let done = program().args(["render", &cube, "-o", &out]).args(flags).output().unwrap();
+    let stderr = text(&done.stderr);
+    let warning = "plinth: warning: nothing new is cached, because no files can be created in /proc/plinth: ";
+    assert!(done.status.success() && stderr.starts_with(warning) && stderr.lines().count() == 1, "{stderr}");
 }

@@ -182,3 +182,16 @@ fn a_failing_encoder_ends_the_render_with_its_message() {
     assert!(last.starts_with("plinth: encoding ") && last.ends_with(" failed: no more room"), "{last}");
     assert_untouched(&place);
 }
+
+#[test]
+fn an_encoder_that_fails_on_a_full_disk_ends_the_render_with_the_folder() {
+    let place = Place::new();
+    let message = "av_interleaved_write_frame(): No space left on device";
+    let fails = place.script(&format!("head -c 5000000 >/dev/null; echo '{message}' >&2; exit 1"));
+    let (code, last) = Running::start(&place, Path::new(&fails)).end();
+    assert_eq!(code, Some(1));
+    let folder = place.folder.path().display();
+    assert!(last.starts_with(&format!("plinth: the disk with the folder {folder} is full: {folder}/out.")), "{last}");
+    assert!(last.ends_with(&format!("mp4 cannot be written: {message}")), "{last}");
+    assert_untouched(&place);
+}

@@ -26,11 +26,12 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     let place = Place::new();
     let older = place.file("out.mp4");
     std::fs::write(&older, "").unwrap();
-    let cases: [(&str, &[&str], &str); 24] = [
+    let cases: [(&str, &[&str], &str); 26] = [
         ("out.mp4", &["--zoom", "9"], "zoom must be a number from 0.5 to 2"),
         ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "the nearest is 'bgColor'"),
         ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
         ("out.mp4", &["--settings", "[1]"], "--settings must be a JSON object"),
+        ("out.mp4", &["--settings", "look.json"], "did you mean --settings @look.json?"),
         ("out.mp4", &["--quality", "pro"], "quality pro needs an output that ends in .mov"),
         ("out.mov", &["--quality", "share"], "a .mov has quality pro, not share"),
         ("out.avi", &[], "must end in .mp4, .mov, .png or .zip"),
@@ -41,6 +42,7 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
         ("out.mp4", &["--env", "sdr.webp,gain.webp"], "--env takes one .hdr file, or the three parts"),
         ("out.mp4", &["--env", "a.hdr", "--env", "b.hdr"], "--env takes one .hdr file, or the three parts"),
         ("out.mp4", &["--env", "a.exr"], "`plinth environment encode a.exr -o DIR` makes the three parts"),
+        ("out.mp4", &["--env", "sky.jpg"], "not sky.jpg; to show a picture behind the model, use --bg-image"),
         ("out.mp4", &["--output", "dataset"], "the output of a dataset must be a .zip or a folder"),
         ("out.mp4", &["--split"], "--cameras and --split are for datasets"),
         ("out.zip", &["--output", "video"], "a .zip holds a dataset; leave out --output video"),
@@ -69,8 +71,23 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     assert!(text(&done.stderr).contains("cube.zip: this is a GLB; give the file the extension .glb"));
     let done = plinth(&["rendr"]);
     assert!(text(&done.stderr).contains("'render'") && !text(&done.stderr).contains("render-child"));
-    let done = plinth(&["render", "model.fbx", "-o", &place.file("out.mp4")]);
-    assert_eq!(done.status.code(), Some(2));
+}
+
+#[test]
+fn a_model_with_another_extension_is_rejected_with_advice() {
+    let place = Place::new();
+    let sub = place.file("sub");
+    std::fs::create_dir(&sub).unwrap();
+    for (model, advice) in [
+        ("model.fbx", "export the model as .glb (binary glTF)"),
+        ("model.gltf", "export the model as .glb (binary glTF), which contains its buffers and textures"),
+        ("model.obj", "put the OBJ, its MTL and its textures into one .zip"),
+        (sub.as_str(), "this is a folder, so name a file in it"),
+    ] {
+        let done = plinth(&["render", model, "-o", &place.file("out.mp4")]);
+        let message = format!("plinth: {model}: only .glb and .zip files are accepted; {advice}\n");
+        assert_eq!((done.status.code(), text(&done.stderr)), (Some(2), message));
+    }
 }
 
 #[test]
@@ -80,7 +97,7 @@ fn no_output_can_replace_an_input() {
         std::fs::write(place.file(name), "an input").unwrap();
         place.file(name)
     };
-    let (wall, logo, oak, light) = (file("wall.png"), file("logo.png"), file("out.small.png"), file("light.png"));
+    let (wall, logo, oak, light) = (file("wall.png"), file("logo.png"), file("out.small.png"), file("light.mp4"));
     let (look, cameras) = (place.file("look.png"), place.file("cameras.zip"));
     std::fs::write(&look, "{}").unwrap();
     let matrix = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 4], [0, 0, 0, 1]];
@@ -92,7 +109,7 @@ fn no_output_can_replace_an_input() {
         ("./wall.png", &["--bg-image", &wall], "image", &wall),
         ("out.mp4", &["--poster", &logo, "--decal", &decal], "image", &logo),
         ("out.mp4", &["--all", "--asset", &asset, "--settings", used], "image", &oak),
-        ("out.mp4", &["--small-poster", &light, "--env", &light], "environment", &light),
+        ("out.mp4", &["--web", &light, "--env", &light], "environment", &light),
         ("look.png", &["--settings", &settings], "settings", &look),
         ("cameras.zip", &["--cameras", &cameras], "cameras", &cameras),
     ];

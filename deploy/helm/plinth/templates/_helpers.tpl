@@ -21,12 +21,25 @@ app.kubernetes.io/component: {{ .component }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{/*
+OpenShift's restricted-v2 assigns users and groups from the range of the namespace, and rejects pods that set others. Values of an
+earlier version of the chart (helm upgrade --reuse-values) have no podSecurityContext.
+*/}}
 {{- define "plinth.podSecurity" -}}
+{{- $default := dict "runAsUser" 10001 "runAsGroup" 10001 "fsGroup" 10001 -}}
+{{- $given := ternary .Values.podSecurityContext $default (hasKey .Values "podSecurityContext") -}}
+{{- $adapt := .Values.adaptSecurityContext | default "auto" -}}
+{{- $onOpenShift := .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}
+{{- if or (eq $adapt "force") (and (eq $adapt "auto") $onOpenShift) }}{{ $given = dict }}{{ end -}}
 runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
+{{- range list "runAsUser" "runAsGroup" "fsGroup" }}
+{{- if not (kindIs "invalid" (index $given .)) }}
+{{ . }}: {{ index $given . | int64 }}
+{{- if eq . "fsGroup" }}
 fsGroupChangePolicy: OnRootMismatch
+{{- end }}
+{{- end }}
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
@@ -34,6 +47,54 @@ seccompProfile: { type: RuntimeDefault }
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Address of a listener: (dict "root" $ "port" 8080) */}}
+{{- define "plinth.listen" -}}
+{{- $address := .root.Values.listenAddress | default "::" -}}
+{{- if contains ":" $address }}[{{ $address }}]{{ else }}{{ $address }}{{ end }}:{{ .port }}
+{{- end }}
+
+{{/*
+Variables, mount and volume of certificateAuthorities. SSL_CERT_FILE alone would replace the authorities of the image, which
+SSL_CERT_DIR names.
+*/}}
+{{- define "plinth.authoritiesSource" -}}
+{{- $given := .Values.certificateAuthorities | default dict -}}
+{{- if and $given.existingConfigMap $given.existingSecret }}
+{{- fail "certificateAuthorities has both existingConfigMap and existingSecret" }}
+{{- end -}}
+{{- if or $given.existingConfigMap $given.existingSecret }}
+{{- range list "SSL_CERT_FILE" "SSL_CERT_DIR" }}
+{{- if hasKey ($.Values.environment | default dict) . }}
+{{- fail (printf "environment contains %s, which certificateAuthorities sets" .) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- with $given.existingConfigMap }}configMap: { name: {{ . }} }{{ end -}}
+{{- with $given.existingSecret }}secret: { secretName: {{ . }} }{{ end -}}
+{{- end }}
+
+{{- define "plinth.authoritiesVariables" -}}
+{{- if include "plinth.authoritiesSource" . -}}
+- name: SSL_CERT_FILE
+  value: /etc/ssl/plinth/{{ .Values.certificateAuthorities.key }}
+- name: SSL_CERT_DIR
+  value: /etc/ssl/certs
+{{- end }}
+{{- end }}
+
+{{- define "plinth.authoritiesMount" -}}
+{{- if include "plinth.authoritiesSource" . -}}
+- { name: authorities, mountPath: /etc/ssl/plinth, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "plinth.authoritiesVolume" -}}
+{{- with include "plinth.authoritiesSource" . -}}
+- name: authorities
+  {{ . }}
+{{- end }}
 {{- end }}
 
 {{/* Variables of all processes; the number of connections differs: (dict "root" $ "connections" 4) */}}
@@ -80,7 +141,10 @@ capabilities: { drop: [ALL] }
 - name: PLINTH_LOG_FORMAT
   value: json
 - name: PLINTH_METRICS_LISTEN
-  value: 0.0.0.0:9090
+  value: {{ include "plinth.listen" (dict "root" .root "port" 9090) | quote }}
+{{- with include "plinth.authoritiesVariables" .root }}
+{{ . }}
+{{- end }}
 {{- range $name, $value := $values.environment }}
 - name: {{ $name }}
   {{- /* Helm reads numbers of files as floating point, and would write a million as 1e+06. */}}
@@ -125,21 +189,22 @@ upload that is not answered has failed. Values of an earlier version of the char
 {{- end }}
 
 {{/*
-(dict "root" $ "port" "http"). A process answers only when the database is migrated, so without the job a start takes as long as
-the migration.
+(dict "root" $ "live" "metrics" "ready" "http"): the ports that serve /livez and /readyz. For /livez, it is one that clients do not
+connect to, so that a flood of clients does not get a pod killed. A process answers only when the database is migrated, so without
+the job a start takes as long as the migration.
 */}}
 {{- define "plinth.probes" -}}
 startupProbe:
-  httpGet: { path: /livez, port: {{ .port }} }
+  httpGet: { path: /livez, port: {{ .live }} }
   periodSeconds: 5
   failureThreshold: {{ div (add (ternary 120 (include "plinth.migrationTimeout" .root | int) .root.Values.migration.enabled) 4) 5 }}
 livenessProbe:
-  httpGet: { path: /livez, port: {{ .port }} }
+  httpGet: { path: /livez, port: {{ .live }} }
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: /readyz, port: {{ .port }} }
+  httpGet: { path: /readyz, port: {{ .ready }} }
   periodSeconds: 5
   timeoutSeconds: 3
   failureThreshold: 2
@@ -161,10 +226,12 @@ AND {{ $classes }} LIMIT {{ .slots }}) AS unpackaged)
 {{- end }}
 
 {{- define "plinth.egress" -}}
-# DNS
+# DNS. Network plugins compare the ports of pods, and OpenShift's DNS pods listen at 5353.
 - ports:
     - { protocol: UDP, port: 53 }
     - { protocol: TCP, port: 53 }
+    - { protocol: UDP, port: 5353 }
+    - { protocol: TCP, port: 5353 }
 # database
 - ports:
     - { protocol: TCP, port: {{ .database.port }} }
@@ -188,4 +255,28 @@ AND {{ $classes }} LIMIT {{ .slots }}) AS unpackaged)
     {{- else }}
     - namespaceSelector: {}
     {{- end }}
+{{- end }}
+
+{{/*
+files/alerts.yaml for the series of this release: each metric selects their labels. Without the chart's ServiceMonitor, these labels are
+known only if metrics.alerts.selector names them. Alerts have the labels namespace and release, because Alertmanager takes alerts with
+equal labels for one.
+*/}}
+{{- define "plinth.alerts" -}}
+{{- $monitored := printf "job=\"%s-metrics\",namespace=%q" (include "plinth.name" .) .Release.Namespace -}}
+{{- $series := .Values.metrics.alerts.selector | default (ternary $monitored "" .Values.metrics.serviceMonitor.enabled) -}}
+{{- $rules := .Files.Get "files/alerts.yaml" | fromYaml -}}
+{{- range $group := $rules.groups }}
+{{- range $rule := $group.rules }}
+{{- if $series }}
+{{- /* The labels are inserted last, because they may contain names of metrics themselves. */}}
+{{- $query := regexReplaceAll "(plinth_[a-z_]+)[{]" $rule.expr "${1}{<series>," }}
+{{- $query = regexReplaceAll "(plinth_[a-z_]+)([^a-z_{]|$)" $query "${1}{<series>}${2}" }}
+{{- $_ := set $rule "expr" ($query | replace "<series>" $series) }}
+{{- end }}
+{{- $_ := set $rule.labels "namespace" $.Release.Namespace }}
+{{- $_ := set $rule.labels "release" $.Release.Name }}
+{{- end }}
+{{- end }}
+{{- toYaml $rules }}
 {{- end }}

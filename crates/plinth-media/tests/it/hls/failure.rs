@@ -44,6 +44,13 @@ fn the_message_of_an_encoder_that_fails_is_quoted() {
 }
 
 #[test]
+fn a_full_disk_is_not_a_failure_of_the_encoder() {
+    let cause = "av_interleaved_write_frame(): No space left on device";
+    let message = with_ffmpeg(&format!("echo '{cause}' >&2; exit 1"), &AtomicBool::new(false));
+    assert!(message.ends_with(&format!("hls cannot be written: {cause}")), "{message}");
+}
+
+#[test]
 fn incomplete_files_of_an_encoder_are_rejected() {
     // The last output file contains the thumbnails, and the output file before it contains the smallest variant.
     let never = AtomicBool::new(false);

@@ -46,12 +46,12 @@ pub(crate) struct Surfaces {
 }
 
 impl Post {
-    /// Creates the passes. Returns `None` if there are no effects. `radiance` is the target to which the composite pass
-    /// writes the radiance for bloom.
+    /// Creates the passes. Returns `None` if there are no effects. `reach` is the largest blur radius in pixels.
+    /// `radiance` is the target to which the composite pass writes the radiance for bloom.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         scene: &Scene,
-        (look, height): (&TargetDescriptor, u32),
+        (look, reach): (&TargetDescriptor, u32),
         model: (Model<'_>, &[MaterialOnGpu]),
         radiance: Option<&wgpu::TextureView>,
     ) -> Result<Option<Self>, RenderError> {
@@ -72,7 +72,6 @@ impl Post {
         } else {
             None
         };
-        let reach = blur_reach(scene, height);
         let depth_of_field = match &surfaces {
             Some(surfaces) if post.aperture > 0.0 => {
                 Some(DepthOfField::new(gpu, frame_layout, look, reach, &picture, surfaces)?)
@@ -119,9 +118,15 @@ impl Post {
 /// Maximum blur radius as a fraction of the picture's height.
 const MAX_BLUR: f32 = 0.03;
 
-/// Returns the largest blur radius over all frames, in whole pixels of a picture that is `height` pixels high.
-pub(crate) fn blur_reach(scene: &Scene, height: u32) -> u32 {
-    scene.shots.iter().map(|shot| widest_blur(scene, shot, height)).fold(0.0, f32::max).ceil() as u32
+/// Returns the largest blur radius over all frames, in whole pixels of a picture that is `height` pixels high. If
+/// `any_camera` is true, the frames may also have cameras that are not in the scene.
+pub(crate) fn blur_reach(scene: &Scene, height: u32, any_camera: bool) -> u32 {
+    let radius = if any_camera {
+        MAX_BLUR * height as f32
+    } else {
+        scene.shots.iter().map(|shot| widest_blur(scene, shot, height)).fold(0.0, f32::max)
+    };
+    radius.ceil() as u32
 }
 
 /// Returns the largest blur radius in a frame, in pixels. The largest radius occurs at the nearest or the farthest part

@@ -119,33 +119,22 @@ pub(super) fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sy
 
 #[cfg(test)]
 mod tests {
-    use plinth_spec::PurchaseStatus;
     use plinth_spec::id::{AccountId, PurchaseId};
+    use plinth_spec::wire::Product;
 
     use super::*;
 
     fn purchase() -> Purchase {
-        let account = AccountId::parse("a00000000001").unwrap();
-        Purchase {
-            id: PurchaseId::parse("p00000000001").unwrap(),
-            account_id: account.clone(),
-            buyer_id: account,
-            workspace_id: None,
-            product_id: "small".to_owned(),
+        let product = Product {
+            id: "small".to_owned(),
             name: "500 credits".to_owned(),
             credits: 500,
             price_cents: 900,
             currency: "eur".to_owned(),
-            status: PurchaseStatus::Pending,
-            session_id: None,
-            payment_id: None,
-            refunded_cents: 0,
-            refunded_credits: 0,
-            owed_credits: 0,
-            owed_at: None,
-            created_at: 0,
-            paid_at: None,
-        }
+            stripe_price_id: String::new(),
+        };
+        let [id, buyer] = ["p00000000001", "a00000000001"];
+        Purchase::pending(PurchaseId::parse(id).unwrap(), AccountId::parse(buyer).unwrap(), &product)
     }
 
     #[test]

@@ -36,24 +36,9 @@ impl Service {
         let product = products::find(&mut self.db.read().await?, product).await?.ok_or_else(not_sold)?;
         self.count_for(&caller.account_id, "purchases", limits::PURCHASES, WINDOW_MS).await?;
         let purchase = Purchase {
-            id: PurchaseId::new_random(),
             account_id: caller.payer_id.clone(),
-            buyer_id: caller.account_id.clone(),
             workspace_id: caller.bound.as_ref().map(|bound| bound.id.clone()),
-            product_id: product.id,
-            name: product.name,
-            credits: product.credits,
-            price_cents: product.price_cents,
-            currency: product.currency,
-            status: PurchaseStatus::Pending,
-            session_id: None,
-            payment_id: None,
-            refunded_cents: 0,
-            refunded_credits: 0,
-            owed_credits: 0,
-            owed_at: None,
-            created_at: 0,
-            paid_at: None,
+            ..Purchase::pending(PurchaseId::new_random(), caller.account_id.clone(), &product)
         };
         let inserting = purchase.clone();
         let inserted = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {

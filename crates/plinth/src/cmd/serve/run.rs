@@ -10,7 +10,6 @@ use plinth_api::{Api, ServeOptions, router};
 use plinth_service::Service;
 use plinth_studio::Studio;
 use plinth_worker::{Phase, WorkerOptions};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +18,7 @@ use super::{first_start, open_files, server_lock};
 use crate::cmd::{admin, block_on, fence, message_only};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
-use crate::{health, logs, signals};
+use crate::{health, listener, logs, signals};
 
 const GROUPS: &[Group] = &[
     Group::Address,
@@ -58,7 +57,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let with_worker = !args.get_flag("no-worker");
     let stop = signals::listen()?;
-    let listener = TcpListener::bind(config.listen).await;
+    let listener = listener::bind(config.listen).await;
     let listener = listener.with_context(|| {
         format!("the server cannot listen at {}; choose another address with --listen", config.listen)
     })?;

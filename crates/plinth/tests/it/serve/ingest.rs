@@ -147,6 +147,23 @@ async fn https_needs_a_trusted_certificate() {
     assert_eq!(plain.visits(), visits, "no redirect from HTTPS to HTTP was followed");
 }
 
+/// Authorities of a file replace those of the system, unless a folder names these, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn authorities_of_a_file_and_of_a_folder_are_trusted_together() {
+    let (own, of_system) = (Web::start_tls(answer), Web::start_tls(answer));
+    let served = allowing(Served::with_sqlite(), &[&own, &of_system], |installation| {
+        let files = installation.folder.path();
+        let (file, folder) = (files.join("own.pem"), files.join("authorities"));
+        std::fs::write(&file, own.certificate()).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("system.pem"), of_system.certificate()).unwrap();
+        let installation = installation.set("SSL_CERT_FILE", file.to_str().unwrap());
+        installation.set("SSL_CERT_DIR", folder.to_str().unwrap())
+    });
+    assert_eq!(ingest(&served, &own.url("/a.glb")).await.status, 201);
+    assert_eq!(ingest(&served, &of_system.url("/a.glb")).await.status, 200, "the same model");
+}
+
 /// A proxy from an environment variable would bypass all checks of addresses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_of_the_environment_are_not_used() {

@@ -44,6 +44,17 @@ async fn metrics_have_a_separate_listener() {
     }
 }
 
+/// An orchestrator would restart a server whose liveness check has to wait for a connection like all clients.
+#[tokio::test]
+async fn liveness_is_checked_beside_metrics_while_clients_hold_all_connections() {
+    let installation = Installation::with_sqlite();
+    let (server, address) = serve_metrics(&installation, &["--no-worker", "--max-connections", "1"]);
+    let client = Client::new(&server.base, &installation.account(EMAIL));
+    let _held = std::net::TcpStream::connect(server.base.trim_start_matches("http://")).unwrap();
+    let answer = client.http.get(format!("http://{address}/livez")).send().await.unwrap();
+    assert_eq!((answer.status().as_u16(), answer.text().await.unwrap()), (200, "alive\n".to_owned()));
+}
+
 /// While the database is stopped, the process still serves its own counters, and `NaN` instead of the number of jobs.
 #[tokio::test]
 async fn metrics_are_served_without_the_database() {

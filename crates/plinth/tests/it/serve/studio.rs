@@ -112,6 +112,23 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     );
 }
 
+async fn revoked_keys_are_listed_below_the_valid_ones_and_folded(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let folded = "<details class=\"above\"><summary>Revoked and expired keys <span class=\"quiet\">1</span></summary>";
+    make_key(&mut browser, "older", "read", "").await;
+    make_key(&mut browser, "newer", "read", "").await;
+    let list = browser.get("/keys").await;
+    assert!(list.shows(">newer</th>") && !list.shows("Revoked and expired keys"), "{}", list.html);
+    // The newest key is first in the list.
+    let revoke = format!("/keys/{}/revoke", list.between("/keys/", "/revoke\""));
+    assert_eq!(browser.send(&revoke, &[]).await.status, 303);
+    let list = browser.get("/keys").await;
+    let (valid, rest) = list.html.split_once(folded).unwrap();
+    let ended = rest.split_once("</details>").unwrap().0;
+    assert!(valid.contains(">older</th>") && !valid.contains(">newer</th>"), "{valid}");
+    assert!(ended.contains(">newer</th>") && ended.contains("revoked <time"), "{ended}");
+}
+
 async fn cookies_are_valid_for_pages_only_and_keys_for_the_api_only(served: Served) {
     let browser = served.browser(EMAIL).await;
     for base in ["/v1", "/api/v1"] {
@@ -272,6 +289,7 @@ async fn the_page_of_a_finished_render_links_its_files(served: Served) {
 
 on_both! {
     forms_from_other_sites_are_rejected a_key_is_shown_once_and_revoked_at_once
+    revoked_keys_are_listed_below_the_valid_ones_and_folded
     cookies_are_valid_for_pages_only_and_keys_for_the_api_only pages_have_a_strict_security_policy renders_are_visible_only_in_their_workspace
     the_page_of_a_finished_render_links_its_files
 }

@@ -44,12 +44,15 @@ async fn a_password_is_recovered_by_a_mailed_link(served: Served) {
     let secret = link.rsplit('/').next().unwrap();
     assert_eq!(browser.post(&format!("/sign-in/{secret}"), &[]).await.status, 401);
     let page = browser.post(&link, &[("password", NEW)]).await;
-    assert_eq!((page.status, page.header("location")), (303, "/"));
-    assert!(browser.get("/account").await.shows(BOB), "the browser is signed in");
+    assert_eq!((page.status, page.header("location")), (303, "/account?changed=1"));
+    let page = browser.get("/account?changed=1").await;
+    assert!(page.shows(BOB), "the browser is signed in");
+    assert!(page.shows("API keys stay valid until you <a href=\"/keys\">revoke them</a>."), "{}", page.html);
     assert_eq!(signed_in.get("/account").await.status, 303, "other sessions have ended");
     assert_eq!(Browser::new(&served.server.base).post(&link, &[("password", OLD)]).await.status, 401, "once");
     assert_eq!((sign_in(&served, BOB, OLD).await.0, sign_in(&served, BOB, NEW).await.0), (401, 303));
-    mailbox.wait_for("was changed").await;
+    let mail = mailbox.wait_for("was changed").await;
+    assert!(mail.contains("API keys stay valid until you revoke them"), "{mail}");
     assert_eq!(mailbox.count(), 0, "nobody else got a mail");
     // Suspended accounts get no mail. An address gets at most three mails per hour.
     served.installation.account("carol@example.org");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_spec::FailureCode;
-use plinth_spec::state::RenderStatus;
+use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::Render;
 use plinth_testkit::{glb_too_large_to_draw, png};
 use plinth_worker::WorkerOptions;
@@ -421,16 +421,56 @@ async fn the_kernel_enforces_the_memory_limit_of_a_render() {
     assert_failed(&deployment, &render, "renderer_crash", if died { "signal" } else { "memory" }).await;
 }
 
+/// Runs a worker until it finds no more work. Calls to ffmpeg whose arguments match `pattern` print the message of ffmpeg for a full
+/// disk. Then lets the lease of the job expire. Returns the render before this.
+async fn leave_on_a_full_disk(deployment: &Deployment, id: &str, pattern: &str) -> Render {
+    let lines = format!(
+        r#"case "$*" in {pattern}) cat >/dev/null
+        echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1;; esac; exec "$FFMPEG" "$@""#
+    );
+    let ffmpeg = deployment.ffmpeg_with(&lines);
+    let options = WorkerOptions { ffmpeg, exit_when_idle: Some(Duration::ZERO), ..deployment.options() };
+    Box::pin(deployment.start_worker(options).end()).await.unwrap();
+    let left = deployment.render(id).await;
+    deployment.advance_ms(4000);
+    assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap().renders, 1, "{left:?}");
+    left
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_is_a_failure_of_the_encoder() {
+async fn a_render_returns_to_the_queue_if_ffmpeg_finds_the_disk_full() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", tiny()).await;
-    // The script prints the message of ffmpeg for a full disk.
-    let lines = r#"case "$*" in -version | *64x64*) exec "$FFMPEG" "$@";; esac; cat >/dev/null
-        echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1"#;
-    let ffmpeg = deployment.ffmpeg_with(lines);
-    let render = deployment.render_with_worker(&id, WorkerOptions { ffmpeg, ..deployment.options() }).await;
-    assert_failed(&deployment, &render, "encode_failed", "the disk of the render node is full").await;
+    let left = leave_on_a_full_disk(&deployment, &id, "*960x540*").await;
+    assert_eq!((left.status.is_final(), left.failure_code), (false, None), "{left:?}");
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    assert_eq!(deployment.credits().await, 99, "charged once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_claims_nothing_for_a_while_after_ffmpeg_has_found_its_disk_full() {
+    let deployment = Deployment::new().await;
+    let ids = [
+        deployment.upload_and_render("chair", tiny()).await,
+        deployment.upload_and_render("stool", json!({"quality": "share", "length": 0.08})).await,
+    ];
+    // Only one lease expires, because the worker has not claimed the other render.
+    leave_on_a_full_disk(&deployment, &ids[0], "*960x540*").await;
+    for id in &ids {
+        assert_eq!(deployment.render(id).await.status, RenderStatus::Pending);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_packaging_returns_to_the_queue_if_ffmpeg_finds_the_disk_full() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 0.5})).await;
+    let left = leave_on_a_full_disk(&deployment, &id, "*filter_complex*").await;
+    assert_eq!((left.status, left.hls_status), (RenderStatus::Done, HlsStatus::Processing));
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&id, |render| render.hls_status == HlsStatus::Ready).await;
+    worker.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -483,7 +523,8 @@ async fn a_worker_whose_disk_is_full_at_its_start_ends_with_this_reason() {
     let lines =
         r#"case "$*" in *libx264*) echo "probe.mp4: No space left on device" >&2; exit 1;; esac; exec "$FFMPEG" "$@""#;
     let error = rejected_ffmpeg(deployment.ffmpeg_with(lines)).await;
-    assert!(error.contains("says more: the disk of the render node is full: "), "{error}");
+    assert!(error.contains("cannot encode with libx264, which videos need: the disk with the folder "), "{error}");
+    assert!(error.ends_with(" is full: probe.mp4: No space left on device"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -128,6 +128,58 @@ async fn only_failures_that_the_request_caused_are_errors_of_the_request() {
     worker.stop().await;
 }
 
+/// A process draws a picture and then ends when it receives another request, except the second process, which ends at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_whose_process_ends_after_earlier_ones_is_drawn_by_a_new_process_once() {
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload("chair", None).await;
+    let starts = deployment.folder.path().join("starts");
+    let job = format!(
+        "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+         cd \"$3\"; echo >> {0}; case $(wc -l < {0}) in 2) exit 3;; esac\n\
+         read -r line; printf '\\x89PNG\\r\\n\\x1a\\n' > out/preview.png\n\
+         echo '{{\"event\":\"previewed\",\"warnings\":[]}}'; read -r line; exit 3",
+        starts.display()
+    );
+    let takes = "preview".parse().unwrap();
+    let worker = deployment.start_worker(WorkerOptions { takes, ..deployment.options_with(&job) });
+    for (zoom, process, is_drawn) in [(1.0, 1, true), (1.1, 2, false), (1.2, 3, true), (1.3, 4, true)] {
+        let drawn = ask(&deployment, &deployment.service, &model, zoom).await;
+        let rejection = drawn.err().map(|error| (error.status, error.message));
+        assert_eq!(rejection, (!is_drawn).then(|| (INTERNAL.0, INTERNAL.1.to_owned())), "{zoom}");
+        assert_eq!(std::fs::read_to_string(&starts).unwrap().len(), process, "{zoom}");
+    }
+    worker.stop().await;
+}
+
+/// Returns the soft limit of the CPU time of the deployment's only job, in seconds.
+fn processor_limit(deployment: &Deployment) -> u64 {
+    let processes = processes_in(deployment.folder.path());
+    let (job, _line) = processes.iter().find(|(_id, line)| line.contains("render-child")).unwrap();
+    let limits = std::fs::read_to_string(format!("/proc/{job}/limits")).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max cpu time")).unwrap();
+    line.split_whitespace().nth(3).unwrap().parse().unwrap()
+}
+
+/// For its first picture, the process uses two seconds of CPU time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_process_may_use_the_same_processor_time_for_each_picture() {
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload("chair", None).await;
+    let works = "while read -ra stat < /proc/$$/stat; ((stat[13] + stat[14] < 200)); do \
+                 for ((i = 0; i < 10000; i++)); do :; done; done; printf '\\x89PNG\\r\\n\\x1a\\n' > $file";
+    let options = deployment.options_with(&job_that(&[works; 3]));
+    let worker = deployment.start_worker(WorkerOptions { takes: "preview".parse().unwrap(), ..options });
+    let mut limits = Vec::new();
+    for zoom in [1.0, 1.5, 2.0] {
+        ask(&deployment, &deployment.service, &model, zoom).await.unwrap();
+        limits.push(processor_limit(&deployment));
+    }
+    // A limit contains at least three minutes for one picture.
+    assert!((1..60).contains(&(limits[2] - limits[0])), "{limits:?}");
+    worker.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_cannot_be_drawn_is_an_error_of_the_request() {
     let deployment = Deployment::in_real_time().await;
