@@ -23,7 +23,7 @@ pub fn is_full_disk(error: &io::Error) -> bool {
 
 /// Returns whether the disk of a folder is full. Writes a small file, and deletes it, because the free space that the system
 /// reports does not tell whether a quota is exhausted.
-pub(crate) fn lacks_room(folder: &Path) -> bool {
+pub fn lacks_room(folder: &Path) -> bool {
     let written = new_file(folder).and_then(|mut file| {
         file.write_all(&incompressible_bytes())?;
         // Some file systems reserve no space before the bytes are written to the disk.

@@ -38,7 +38,7 @@ mod yuv420;
 pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter, check_dataset_target};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, probe};
-pub use full_disk::is_full_disk;
+pub use full_disk::{is_full_disk, lacks_room};
 pub use outputs::{MediaOutputs, MediaPlan};
 pub use partial::{remove_unfinished, write_together};
 pub use trial::{EncoderFound, EncoderTrial, Outcome, choose_encoder, decide_encoder, try_encoders};

@@ -216,11 +216,19 @@ impl<'a> Reader<'a> {
     pub(crate) fn finite_vectors<const N: usize>(&self) -> Result<(Vec<[f32; N]>, bool)> {
         let mut values = self.zero_vectors::<N>()?;
         self.fill_unchecked(values.as_flattened_mut());
-        let mut replaced = false;
-        for value in values.as_flattened_mut().iter_mut().filter(|v| !v.is_finite()) {
-            (*value, replaced) = (0.0, true);
-        }
+        let replaced = replace_non_finite(values.as_flattened_mut());
         Ok((values, replaced))
+    }
+
+    /// Like [`Self::finite_vectors`], but for an accessor with at least N components, of which the first N are returned.
+    pub(crate) fn shortened_vectors<const N: usize>(&self) -> Result<(Vec<[f32; N]>, bool)> {
+        let mut values = self.zeros::<f32>(self.components)?;
+        self.fill_unchecked(&mut values);
+        self.source.budget.take::<[f32; N]>(self.count)?;
+        let resized = |value: &[f32]| std::array::from_fn::<_, N, _>(|c| value.get(c).copied().unwrap_or_default());
+        let mut vectors: Vec<[f32; N]> = values.chunks_exact(self.components).map(resized).collect();
+        let replaced = replace_non_finite(vectors.as_flattened_mut());
+        Ok((vectors, replaced))
     }
 
     fn zero_vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
@@ -248,6 +256,15 @@ impl<'a> Reader<'a> {
             )),
         }
     }
+}
+
+/// Replaces values that are not finite by 0. Returns whether there were any.
+fn replace_non_finite(values: &mut [f32]) -> bool {
+    let mut replaced = false;
+    for value in values.iter_mut().filter(|v| !v.is_finite()) {
+        (*value, replaced) = (0.0, true);
+    }
+    replaced
 }
 
 /// Returns the bytes of a buffer view that contain the `count` elements, and the distance between elements in bytes.

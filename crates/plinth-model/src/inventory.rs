@@ -94,17 +94,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     };
     let material_maps = listed_materials.iter().map(maps).collect();
     let mut unreadable = Warnings::default();
-    let mut textures = Vec::new();
-    for (i, image) in source.root.images.iter().enumerate().take(NAMES) {
-        // `load` has already decoded all used images, so an image that cannot be read is not used by any material.
-        match image_header(&source, i) {
-            Ok((format, (width, height))) => {
-                let (name, format) = (image.name.as_deref().map(|name| cut_name(name).to_owned()), format.to_owned());
-                textures.push(TextureSummary { name, format, width, height });
-            }
-            Err(problem) => unreadable.add(&format!("not used: {problem}")),
-        }
-    }
+    let textures = textures(&source, &model.warnings, &mut unreadable);
     let drawn = || model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)));
     let sum = |count: fn(&crate::model::Primitive) -> u64| {
         drawn().map(|(mesh, times)| mesh.primitives.iter().map(count).sum::<u64>() * times).sum()
@@ -149,6 +139,28 @@ fn listed<'a, T>(kind: &str, all: &'a [T], name: impl Fn(&T) -> Option<&String>,
 /// Returns the number of bytes that a text takes in a JSON list, including the comma.
 fn json_bytes(text: &str) -> usize {
     serde_json::to_string(text).map_or(text.len(), |json| json.len()) + 1
+}
+
+/// Returns the images that can be read, up to the maximum length of a list. Adds a warning for each other image unless
+/// `known` contains it already.
+fn textures(source: &Source<'_>, known: &[String], unreadable: &mut Warnings) -> Vec<TextureSummary> {
+    let mut textures = Vec::new();
+    for (i, image) in source.root.images.iter().enumerate().take(NAMES) {
+        // The model has been loaded, so no material uses an image that cannot be read.
+        match image::with_name(source, i, image_header(source, i)) {
+            Ok((format, (width, height))) => {
+                let (name, format) = (image.name.as_deref().map(|name| cut_name(name).to_owned()), format.to_owned());
+                textures.push(TextureSummary { name, format, width, height });
+            }
+            Err(problem) => {
+                let warning = image::not_used(&problem);
+                if !known.contains(&warning) {
+                    unreadable.add(&warning);
+                }
+            }
+        }
+    }
+    textures
 }
 
 /// Returns the format and the size of an image, read from its header.

@@ -7,7 +7,8 @@ use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, 
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{
-    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, Topology, Transform, Trs,
+    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform,
+    Trs,
 };
 use crate::source::{NAME_CHARS, Source, given_name, shortened};
 use crate::texture_slot::TextureSlot;
@@ -53,11 +54,11 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     decompose_animated_matrices(source, &mut nodes, &animations);
     fill_in_defaults(source, &mut nodes, &graph.hidden_meshes)?;
     let textures = material::textures(source)?;
-    drop_direction_maps_without_image(source, &mut materials, &textures);
     let used_materials = used_materials(&meshes, materials.len());
     let is_used = used_images(source.root.images.len(), &materials, &used_materials, &textures);
     image::check_encoded(source)?;
     let mut images = image::images(source, &is_used, max_texture_side)?;
+    drop_maps_without_image(source, &mut materials, &used_materials, &textures, &images);
     let mut textures = resolved_textures(textures, &mut images);
     spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
     let mut warnings = warnings(source, &meshes);
@@ -78,7 +79,8 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
 /// Returns the number of morph targets of a mesh. glTF requires the same number for all primitives of a mesh, so the
 /// number of the first drawn primitive is returned.
 fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
-    let first = source.root.meshes.get(mesh).and_then(|m| m.primitives.iter().find(|p| p.positions().is_some()));
+    let is_drawn = |p: &&crate::json::Primitive| source.root.drawn_positions(p).is_some();
+    let first = source.root.meshes.get(mesh).and_then(|m| m.primitives.iter().find(is_drawn));
     first.map_or(0, |p| p.targets.len())
 }
 
@@ -108,7 +110,7 @@ fn check_joints(source: &Source<'_>, nodes: &[Node], meshes: &[Mesh], skins: &[S
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
         let count = skins[skin].joints.len();
         let all = source.root.meshes[mesh].primitives.iter().enumerate();
-        let drawn = all.filter(|(_, p)| p.positions().is_some());
+        let drawn = all.filter(|(_, p)| source.root.drawn_positions(p).is_some());
         for ((p, _), primitive) in drawn.zip(&meshes[mesh].primitives) {
             if let Some(joint) = primitive.joints.iter().flatten().find(|j| usize::from(**j) >= count) {
                 let location = format!("meshes[{mesh}].primitives[{p}]");
@@ -196,20 +198,48 @@ fn used_images(count: usize, materials: &[Material], used: &[bool], textures: &[
     is_used
 }
 
-/// Removes maps of directions whose textures have no image. A white texel would have no effect in any other map, but would be a
-/// direction here.
-fn drop_direction_maps_without_image(source: &Source<'_>, materials: &mut [Material], textures: &[Option<Texture>]) {
-    for material in materials {
-        for slot in [TextureSlot::Normal, TextureSlot::ClearcoatNormal, TextureSlot::Anisotropy] {
+/// Removes maps of drawn materials if their textures have no image that can be used and a white texel would change the look: it would
+/// be a direction, or make the whole surface glow, metallic or transparent. The factor that the map would have limited is then 0.
+fn drop_maps_without_image(
+    source: &Source<'_>,
+    materials: &mut [Material],
+    used: &[bool],
+    textures: &[Option<Texture>],
+    images: &[Image],
+) {
+    let has_no_image = |reference: TextureRef| match textures.get(reference.texture) {
+        Some(Some(texture)) => images[texture.image].pixels.is_empty(),
+        Some(None) => true,
+        None => false,
+    };
+    for (material, _) in materials.iter_mut().zip(used).filter(|(_, used)| **used) {
+        for slot in SLOTS_WITHOUT_WHITE {
             let Some(map) = slot.of_mut(material) else { continue };
-            if map.is_some_and(|reference| matches!(textures.get(reference.texture), Some(None))) {
-                *map = None;
-                let name = shortened(&material.name);
-                source.warn(&format!("{name}: the {} texture has no image, so it has no effect", slot.name()));
+            if !map.is_some_and(has_no_image) {
+                continue;
             }
+            *map = None;
+            match slot {
+                TextureSlot::Emissive => material.emissive = [0.0; 3],
+                TextureSlot::MetallicRoughness => material.metallic = 0.0,
+                TextureSlot::Transmission => material.transmission.iter_mut().for_each(|t| t.factor = 0.0),
+                _ => {}
+            }
+            let name = shortened(&material.name);
+            source.warn(&format!("{name}: the {} texture has no image, so it has no effect", slot.name()));
         }
     }
 }
+
+/// The maps in which a white texel would change the look.
+const SLOTS_WITHOUT_WHITE: [TextureSlot; 6] = [
+    TextureSlot::Normal,
+    TextureSlot::ClearcoatNormal,
+    TextureSlot::Anisotropy,
+    TextureSlot::Emissive,
+    TextureSlot::MetallicRoughness,
+    TextureSlot::Transmission,
+];
 
 /// Returns all textures. A texture without an image gets an image of one white texel.
 fn resolved_textures(textures: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Vec<Texture> {
@@ -266,7 +296,7 @@ pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Sampler, TextureRef};
+    use crate::model::Sampler;
     use crate::texture_slot::material_with_all_extensions;
 
     #[test]

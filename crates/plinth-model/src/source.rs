@@ -55,13 +55,12 @@ impl<'a> Source<'a> {
     pub(crate) fn open(bytes: &'a [u8], limits: Limits) -> Result<Self> {
         check("bytes", bytes.len() as u64, limits.bytes)?;
         let container = container::read(bytes)?;
-        let text = std::str::from_utf8(container.json)
-            .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
-        // A byte order mark is not part of the JSON text, so it is removed.
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let budget = Budget::new(limits.decoded_bytes);
-        check_size(text, limits, &budget)?;
         let mut warnings = Warnings::default();
+        let text = json_text(container.json, &budget, &mut warnings)?;
+        // A byte order mark is not part of the JSON text, so it is removed.
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
+        check_size(text, limits, &budget)?;
         let root = parse(text, &budget, &mut warnings)?;
         check_asset(&root)?;
         let mut buffers = Vec::with_capacity(root.buffers.len());
@@ -131,6 +130,21 @@ impl<'a> Source<'a> {
         }
         let bytes = self.slice(&format!("bufferViews[{index}]"), view.buffer, view.byte_offset, view.byte_length)?;
         Ok((bytes, view))
+    }
+}
+
+/// Returns the text of the JSON chunk. Bytes that are not UTF-8 become U+FFFD, because they occur only in names in
+/// practice.
+fn json_text<'a>(json: &'a [u8], budget: &Budget, warnings: &mut Warnings) -> Result<Cow<'a, str>> {
+    match std::str::from_utf8(json) {
+        Ok(text) => Ok(Cow::Borrowed(text)),
+        Err(error) => {
+            // U+FFFD takes three bytes.
+            budget.take_bytes((json.len() as u64).saturating_mul(3))?;
+            let position = error.valid_up_to();
+            warnings.add(&format!("the glTF JSON is not UTF-8 at byte {position}; such bytes are read as '\u{FFFD}'"));
+            Ok(String::from_utf8_lossy(json))
+        }
     }
 }
 

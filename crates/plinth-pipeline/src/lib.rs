@@ -28,6 +28,6 @@ pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
 pub use job::{DatasetOptions, Job, may_use_hardware, run, run_warm};
 pub use manifest::{Manifest, ManifestFile, Timings};
-pub use plinth_media::{EncoderChoice, H264Encoder};
+pub use plinth_media::{EncoderChoice, H264Encoder, lacks_room};
 pub use progress::{Progress, Stage};
 pub use warm::{WarmModel, texture_side};

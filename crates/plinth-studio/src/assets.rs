@@ -30,7 +30,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each text file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 54]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 55]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -64,6 +64,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 54]> = LazyLock::new(||
         ("control.js", SCRIPT, include_str!("../assets/js/control.js").into()),
         ("values.js", SCRIPT, include_str!("../assets/js/values.js").into()),
         ("look.js", SCRIPT, include_str!("../assets/js/look.js").into()),
+        ("gestures.js", SCRIPT, include_str!("../assets/js/gestures.js").into()),
         ("steer.js", SCRIPT, include_str!("../assets/js/steer.js").into()),
         ("crosshair.js", SCRIPT, include_str!("../assets/js/crosshair.js").into()),
         ("surfaces.js", SCRIPT, include_str!("../assets/js/surfaces.js").into()),

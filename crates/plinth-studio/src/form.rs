@@ -115,7 +115,7 @@ pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<Opt
     if user.signed_in.made_form(secret) {
         return Ok(workspace);
     }
-    let message = "this form belongs to an earlier session; reload its page and submit it again";
+    let message = "this form belongs to an earlier session; go back, reload the page of the form and submit it again";
     Err(PageError::new(StatusCode::FORBIDDEN, message))
 }
 

@@ -134,7 +134,8 @@ fn with_status(mut response: Response, status: StatusCode) -> Response {
     response
 }
 
-fn with_retry(mut response: Response, retry_after_secs: Option<u64>) -> Response {
+/// Adds the header `Retry-After`, if a time is given.
+pub(crate) fn with_retry(mut response: Response, retry_after_secs: Option<u64>) -> Response {
     if let Some(secs) = retry_after_secs {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(secs));
     }

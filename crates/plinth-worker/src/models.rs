@@ -1,5 +1,6 @@
 //! The cache in the scratch folder: models, baked light and compiled shaders.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -157,12 +158,15 @@ pub(crate) async fn make_room(scratch: &Scratch, room_bytes: u64) {
     on_blocking_thread(scratch, move |cached| cached.make_room(room_bytes)).await;
 }
 
-/// Deletes the least recently used models and home folders until the disk has `bytes` more of free space than now. For a disk that is
-/// full although the system reports free space, for example because the disk quota of the user is exhausted.
-pub(crate) async fn make_more_room(scratch: &Scratch, bytes: u64) {
-    on_blocking_thread(scratch, move |cached| match free_bytes(&cached.own) {
-        Ok(free) => cached.make_room(free.saturating_add(bytes)),
-        Err(error) => tracing::warn!(error = %error, "the free space of the worker's folder cannot be read"),
+/// Deletes the least recently used models and home folders until at most half of their bytes are left. For a disk that is full
+/// although the system reports free space, for example because the disk quota of the user is exhausted.
+pub(crate) async fn remove_half(scratch: &Scratch) {
+    on_blocking_thread(scratch, |cached| {
+        let all = Cell::new(0);
+        cached.clear_until(|bytes| {
+            all.set(all.get().max(bytes));
+            Ok(bytes <= all.get() / 2)
+        });
     })
     .await;
 }
@@ -350,14 +354,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn cached_models_are_removed_if_the_free_space_does_not_suffice() {
+    async fn half_of_the_cached_models_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(folder.path()).unwrap();
-        let kept = scratch.models().join("model0000000");
-        std::fs::create_dir(&kept).unwrap();
-        // No disk has so much free space, and no cached model can make so much room.
-        make_more_room(&scratch, 1 << 60).await;
-        assert!(!kept.exists());
+        for name in ["model0000000", "model0000001", "model0000002", "model0000003"] {
+            let model = scratch.models().join(name);
+            std::fs::create_dir(&model).unwrap();
+            std::fs::write(model.join(MODEL), [0; 5]).unwrap();
+        }
+        let left = || std::fs::read_dir(scratch.models()).unwrap().count();
+        remove_half(&scratch).await;
+        assert_eq!(left(), 2);
+        remove_half(&scratch).await;
+        assert_eq!(left(), 1);
+        remove_half(&scratch).await;
+        assert_eq!(left(), 0);
+        remove_half(&scratch).await;
     }
 
     #[tokio::test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use plinth_pipeline::H264Encoder;
 use plinth_pipeline::child::ChildFailure;
+use plinth_pipeline::{H264Encoder, lacks_room};
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
 use plinth_spec::WorkerState;
@@ -20,9 +20,9 @@ use tracing::Instrument as _;
 use crate::counters::{self, Running};
 use crate::disk::Disks;
 use crate::error::WorkerError;
-use crate::full_disk::FullDisk;
 use crate::idle_processes::IdleProcesses;
-use crate::models::{CachedFolders, make_more_room, make_room};
+use crate::last_minute::LastMinute;
+use crate::models::{CachedFolders, make_room, remove_half};
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
@@ -247,10 +247,19 @@ pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(0_u8)
 }
 
+/// What a worker does if its disk is full although the system reports free space.
+#[derive(Debug, Default)]
+struct FullDisk {
+    /// Writing has failed.
+    write_failure: LastMinute,
+    /// Half of the cached models was removed.
+    cache_halving: LastMinute,
+}
+
 impl Node {
-    /// Returns whether the disk has room for a job, and no job has recently found it full.
+    /// Returns whether the disk has room for a job, and writing to it has not failed recently.
     pub(crate) fn has_room(&self) -> bool {
-        !self.full_disk.is_recent(Instant::now()) && self.has_free_space()
+        !self.full_disk.write_failure.is_recent(Instant::now()) && self.has_free_space()
     }
 
     fn has_free_space(&self) -> bool {
@@ -262,14 +271,24 @@ impl Node {
         failure.is_of_full_disk || !self.has_free_space()
     }
 
-    /// Logs why a job failed on a full disk. If the job itself has found the disk full, the worker then claims nothing for a while. The
-    /// failure is not reported to the service, because another machine may be able to run the job: its leases expire, and the service
-    /// requeues its renders as after the loss of a worker.
+    /// Logs why a job failed on a full disk. The failure is not reported to the service, because another machine may be able to run
+    /// the job: its leases expire, and the service requeues its renders as after the loss of a worker. If the system reports free
+    /// space nevertheless, as with an exhausted disk quota, cached models are removed. If this worker cannot write either, it claims
+    /// nothing for a while. It tries this itself, because the process of a job is not trusted.
     pub(crate) async fn leave_to_others(&self, failure: &ChildFailure) {
         tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
-        if failure.is_of_full_disk {
-            self.full_disk.note(Instant::now());
-            make_more_room(&self.scratch, self.options.room_bytes).await;
+        if !failure.is_of_full_disk || !self.has_free_space() {
+            return;
+        }
+        let folder = self.scratch.own().to_owned();
+        let tried = tokio::task::spawn_blocking(move || lacks_room(&folder)).await;
+        let now = Instant::now();
+        if tried.is_ok_and(|lacks_room| lacks_room) {
+            self.full_disk.write_failure.note(now);
+        }
+        if !self.full_disk.cache_halving.is_recent(now) {
+            self.full_disk.cache_halving.note(now);
+            remove_half(&self.scratch).await;
         }
     }
 

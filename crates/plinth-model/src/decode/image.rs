@@ -20,21 +20,30 @@ const MAX_CONCURRENT_PIXELS: u64 = 1 << 26;
 /// Checks the total size of all encoded images. Several images may refer to the same bytes, so the file size does not
 /// limit this total.
 pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
-    let length = |image: &crate::json::Image| {
-        let view = image.buffer_view.and_then(|view| source.root.buffer_views.get(view));
-        image.uri.as_ref().map_or(view.map_or(0, |v| v.byte_length), |uri| uri.len() as u64)
+    let length = |image: &crate::json::Image| match (image.buffer_view, &image.uri) {
+        (Some(view), _) => source.root.buffer_views.get(view).map_or(0, |v| v.byte_length),
+        (None, Some(uri)) => uri.len() as u64,
+        (None, None) => 0,
     };
     let bytes = source.root.images.iter().map(length).fold(0, u64::saturating_add);
     check("bytes in images", bytes, source.limits.bytes)
 }
 
-/// Decodes the images for which `used` is true, and decodes several images in parallel. All other images stay empty.
+/// Decodes the images for which `used` is true, and decodes several images in parallel. All other images stay empty, and
+/// so do images of known formats that are not supported, for which a warning is added.
 pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
     for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
-        let header = bytes(source, i).and_then(|data| size(&data, i));
-        let (width, height) = with_name(source, i, header)?;
+        let data = with_name(source, i, bytes(source, i))?;
+        let header = with_name(source, i, size(&data, i));
+        if let Err(problem) = &header
+            && unsupported_format(&data).is_some()
+        {
+            source.warn(&not_used(problem));
+            continue;
+        }
+        let (width, height) = header?;
         check("pixels on the side of an image", u64::from(width.max(height)), source.limits.image_side)?;
         let count = u64::from(width) * u64::from(height);
         pixels += count;
@@ -62,8 +71,13 @@ fn location_of(index: usize) -> String {
     format!("images[{index}]")
 }
 
+/// Returns the warning for an image that is not used, because it cannot be read.
+pub(crate) fn not_used(problem: &ModelError) -> String {
+    format!("not used: {problem}")
+}
+
 /// Adds the name of an image to the location in an error, because users know images by their names.
-fn with_name<T>(source: &Source<'_>, index: usize, result: Result<T>) -> Result<T> {
+pub(crate) fn with_name<T>(source: &Source<'_>, index: usize, result: Result<T>) -> Result<T> {
     let name = given_name(source.root.images[index].name.as_deref());
     result.map_err(|error| match (error, name) {
         (ModelError::Invalid { location, problem }, Some(name)) if location == location_of(index) => {
@@ -77,9 +91,10 @@ fn with_name<T>(source: &Source<'_>, index: usize, result: Result<T>) -> Result<
 pub(crate) fn bytes<'a>(source: &'a Source<'_>, index: usize) -> Result<Cow<'a, [u8]>> {
     let location = location_of(index);
     let image = &source.root.images[index];
-    match (&image.uri, image.buffer_view) {
-        (Some(uri), _) => data_uri(&location, uri).map(Cow::Owned),
-        (None, Some(view)) => Ok(Cow::Borrowed(source.view(&location, view)?.0)),
+    // glTF forbids both members in one image, but some exporters add the file name to embedded images.
+    match (image.buffer_view, &image.uri) {
+        (Some(view), _) => Ok(Cow::Borrowed(source.view(&location, view)?.0)),
+        (None, Some(uri)) => data_uri(&location, uri).map(Cow::Owned),
         (None, None) => Err(ModelError::invalid(location, "it has neither data nor a URI")),
     }
 }
@@ -95,6 +110,20 @@ pub(crate) fn kind(bytes: &[u8]) -> Option<Kind> {
         ImageFormat::WebP => Some(Kind::WebP),
         _ => None,
     }
+}
+
+/// Returns the name of the format of an image if it is known but not supported.
+fn unsupported_format(bytes: &[u8]) -> Option<&'static str> {
+    Some(match image::guess_format(bytes).ok()? {
+        ImageFormat::Avif => "AVIF",
+        ImageFormat::Bmp => "BMP",
+        ImageFormat::Dds => "DDS",
+        ImageFormat::Gif => "GIF",
+        ImageFormat::Hdr => "Radiance HDR",
+        ImageFormat::OpenExr => "OpenEXR",
+        ImageFormat::Tiff => "TIFF",
+        _ => return None,
+    })
 }
 
 /// Supported image formats.
@@ -124,7 +153,10 @@ fn unreadable(index: usize, problem: impl std::fmt::Display) -> ModelError {
 /// Reads the width and the height of an image from its header, without decoding the pixels.
 pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
     let (width, height) = match kind(bytes) {
-        None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
+        None => {
+            let found = unsupported_format(bytes).map_or_else(String::new, |name| format!(", but {name}"));
+            return Err(unreadable(index, format!("not a PNG, JPEG, WebP or KTX2 image{found}")));
+        }
         Some(Kind::Ktx2) => checked_size(bytes).ok_or_else(|| unreadable(index, "its KTX2 header is invalid"))?,
         Some(_) => reader(bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
     };

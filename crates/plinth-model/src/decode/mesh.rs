@@ -85,10 +85,12 @@ impl PrimitiveReader<'_> {
         self.source.warn(&format!("{}: {attribute} has values that are not finite, read as 0", self.location));
     }
 
-    /// Decodes the primitive. If it has no positions, adds a warning and returns `None` (glTF 2.0, section 3.7.2.1).
+    /// Decodes the primitive. If it has no positions (glTF 2.0, section 3.7.2.1) or no vertices, adds a warning and
+    /// returns `None`.
     fn primitive(&self, materials: &[Material]) -> Result<Option<Primitive>> {
-        let Some(position) = self.primitive.positions() else {
-            self.source.warn(&format!("{}: it has no POSITION, so it is not drawn", self.location));
+        let Some(position) = self.source.root.drawn_positions(self.primitive) else {
+            let missing = if self.primitive.positions().is_some() { "vertices" } else { "POSITION" };
+            self.source.warn(&format!("{}: it has no {missing}, so it is not drawn", self.location));
             return Ok(None);
         };
         let material = match self.primitive.material {
@@ -247,7 +249,17 @@ fn accessor_vectors<const N: usize>(
     if must_be_finite(name) {
         return reader.vectors::<N>().map(Some);
     }
-    let (values, had_non_finite) = reader.finite_vectors::<N>()?;
+    if name == "TANGENT" && (reader.components, N) == (3, 4) {
+        // Without their handedness, mirrored texture coordinates would turn bumps into dents.
+        primitive.source.warn("TANGENT has 3 components; tangents are computed instead");
+        return Ok(None);
+    }
+    let (values, had_non_finite) = if name.starts_with("TEXCOORD_") && reader.components > N {
+        primitive.source.warn(&format!("{name} has {} components; it is read as if it had {N}", reader.components));
+        reader.shortened_vectors::<N>()?
+    } else {
+        reader.finite_vectors::<N>()?
+    };
     if had_non_finite {
         primitive.warn_not_finite(name);
     }

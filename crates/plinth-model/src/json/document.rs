@@ -77,8 +77,19 @@ pub(crate) struct Primitive {
     pub(crate) extensions: PrimitiveExtensions,
 }
 
+impl Root {
+    /// Returns the accessor of a primitive's positions. Returns `None` if the primitive is not drawn, because it has no
+    /// positions or no vertices.
+    pub(crate) fn drawn_positions(&self, primitive: &Primitive) -> Option<usize> {
+        let accessor = primitive.positions()?;
+        let has_no_values = self.accessors.get(accessor).is_some_and(|a| a.count == 0);
+        let is_empty = has_no_values && primitive.extensions.draco.is_none();
+        (!is_empty).then_some(accessor)
+    }
+}
+
 impl Primitive {
-    /// Returns the accessor of the positions. A primitive without positions is not drawn.
+    /// Returns the accessor of the positions.
     pub(crate) fn positions(&self) -> Option<usize> {
         self.attributes.get("POSITION").copied()
     }

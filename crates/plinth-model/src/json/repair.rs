@@ -4,7 +4,7 @@
 //! the range of `f32`; such a number needs no repair and no warning, because most members may be infinite.
 
 use serde::Deserialize as _;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::document::Root;
 use crate::limits::Budget;
@@ -28,9 +28,16 @@ pub(crate) fn read_repaired(text: &str, budget: &Budget, warnings: &mut Warnings
         return Some(root);
     }
     let mut repairs = Warnings::default();
-    GenericRepair { warnings: &mut repairs, nulls: 0, fractions: 0 }.run(&mut document);
+    GenericRepair { warnings: &mut repairs, nulls: 0 }.run(&mut document);
     repair_members(document.as_object_mut()?, &mut repairs);
-    let root = serde_json::from_value(document).ok()?;
+    let root = if let Ok(root) = Root::deserialize(&document) {
+        root
+    } else {
+        // This comes last, because most numbers with a decimal point are not meant to be integers.
+        write_integers(&mut document);
+        repairs.add("the glTF JSON has integers with a decimal point");
+        serde_json::from_value(document).ok()?
+    };
     repairs.into_list().iter().for_each(|warning| warnings.add(warning));
     Some(root)
 }
@@ -39,7 +46,6 @@ pub(crate) fn read_repaired(text: &str, budget: &Budget, warnings: &mut Warnings
 struct GenericRepair<'a> {
     warnings: &'a mut Warnings,
     nulls: usize,
-    fractions: usize,
 }
 
 impl GenericRepair<'_> {
@@ -48,22 +54,12 @@ impl GenericRepair<'_> {
         if self.nulls > 0 {
             self.warnings.add(&format!("the glTF JSON has {} members that are null; they are ignored", self.nulls));
         }
-        if self.fractions > 0 {
-            self.warnings.add(&format!("the glTF JSON has {} integers with a decimal point", self.fractions));
-        }
     }
 
     fn repair_value(&mut self, value: &mut Value) {
         match value {
             Value::Array(list) => list.iter_mut().for_each(|v| self.repair_value(v)),
             Value::Object(members) => self.repair_object(members),
-            Value::Number(number) => {
-                let integer = number.as_f64().filter(|v| number.is_f64() && v.fract() == 0.0 && v.abs() < 9e15);
-                if let Some(integer) = integer {
-                    *value = (integer as i64).into();
-                    self.fractions += 1;
-                }
-            }
             _ => {}
         }
     }
@@ -81,6 +77,30 @@ impl GenericRepair<'_> {
     }
 }
 
+/// Writes numbers such as `3.0` as integers.
+fn write_integers(value: &mut Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(write_integers),
+        Value::Object(members) => members.values_mut().for_each(write_integers),
+        Value::Number(number) => {
+            if let Some(integer) = integer_of(number) {
+                *number = integer.into();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the integer that a number with a decimal point, such as `3.0`, is equal to.
+fn integer_of(number: &Number) -> Option<i64> {
+    number.as_f64().filter(|v| number.is_f64() && v.fract() == 0.0 && v.abs() < 9e15).map(|v| v as i64)
+}
+
+/// Returns whether a value is an unsigned integer, possibly with a decimal point.
+fn is_unsigned(value: &Value) -> bool {
+    value.is_u64() || value.as_number().and_then(integer_of).is_some_and(|integer| integer >= 0)
+}
+
 /// Lists in the document whose entries have the member `name`.
 const NAMED_LISTS: &[&str] = &["nodes", "meshes", "materials", "animations", "images"];
 
@@ -94,10 +114,10 @@ const REMOVABLE_MEMBERS: &[(&str, &str, TypeCheck)] = &[
     ("materials", "alphaMode", Value::is_string),
     ("materials", "doubleSided", Value::is_boolean),
     ("accessors", "normalized", Value::is_boolean),
-    ("samplers", "magFilter", Value::is_u64),
-    ("samplers", "minFilter", Value::is_u64),
-    ("samplers", "wrapS", Value::is_u64),
-    ("samplers", "wrapT", Value::is_u64),
+    ("samplers", "magFilter", is_unsigned),
+    ("samplers", "minFilter", is_unsigned),
+    ("samplers", "wrapS", is_unsigned),
+    ("samplers", "wrapT", is_unsigned),
 ];
 
 fn repair_members(document: &mut Map<String, Value>, warnings: &mut Warnings) {
@@ -114,6 +134,9 @@ fn repair_members(document: &mut Map<String, Value>, warnings: &mut Warnings) {
             remove_if_wrong_type(entry, member, has_correct_type, &format!("{list}[{i}]"), warnings);
         }
     }
+    for (i, material) in entries(document, "materials") {
+        repair_factors(material, &format!("materials[{i}]"), warnings);
+    }
     for (i, animation) in entries(document, "animations") {
         for (k, sampler) in entries(animation, "samplers") {
             let location = format!("animations[{i}].samplers[{k}]");
@@ -129,6 +152,23 @@ fn repair_members(document: &mut Map<String, Value>, warnings: &mut Warnings) {
     }
     let are_strings = |v: &Value| v.as_array().is_some_and(|list| list.iter().all(Value::is_string));
     remove_if_wrong_type(document, "extensionsUsed", &are_strings, "the document", warnings);
+}
+
+/// Repairs colours of a material that have an alpha too many, or none.
+fn repair_factors(material: &mut Map<String, Value>, location: &str, warnings: &mut Warnings) {
+    if let Some(factor) = material.get_mut("emissiveFactor").and_then(Value::as_array_mut)
+        && factor.len() == 4
+    {
+        factor.truncate(3);
+        warnings.add(&format!("{location}: its emissiveFactor has 4 numbers; the last one is ignored"));
+    }
+    let pbr = material.get_mut("pbrMetallicRoughness");
+    if let Some(factor) = pbr.and_then(|pbr| pbr.get_mut("baseColorFactor")).and_then(Value::as_array_mut)
+        && factor.len() == 3
+    {
+        factor.push(1.into());
+        warnings.add(&format!("{location}: its baseColorFactor has 3 numbers; the missing one is read as 1"));
+    }
 }
 
 fn entries<'a>(

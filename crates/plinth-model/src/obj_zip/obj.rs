@@ -78,10 +78,14 @@ pub(super) fn parse(text: &str, limits: &Limits, budget: &Budget) -> Result<Obj,
     for (number, line) in text::logical_lines(text) {
         reader.line(&line).map_err(|problem| ImportError::Obj { line: number, problem })?;
     }
-    let State { triangulator, .. } = reader.state;
+    reader.place_polypaint().map_err(|problem| ImportError::Obj { line: text.lines().count(), problem })?;
+    let State { triangulator, polypaint, .. } = reader.state;
     let mut obj = reader.obj;
     if obj.parts.iter().all(|part| part.triangles.is_empty()) {
         return Err(ImportError::NoFaces);
+    }
+    if obj.colors.is_empty() {
+        obj.colors = polypaint;
     }
     if !obj.colors.is_empty() {
         obj.colors.resize(obj.positions.len(), [1.0; 3]);
@@ -105,6 +109,10 @@ struct State {
     smoothing: Smoothing,
     /// Whether a vertex so far has shown that the four numbers after positions are a colour and an opacity.
     color_is_before_opacity: bool,
+    /// Colours of the first vertices from `#MRGB` lines. They are used if no vertex line has a colour.
+    polypaint: Vec<[f32; 3]>,
+    /// Colours of the `#MRGB` lines since the last vertex line.
+    polypaint_block: Vec<[f32; 3]>,
     /// Positions in the file's coordinates until the first element determines the origin, empty afterwards.
     exact_positions: Vec<[f64; 3]>,
     has_origin: bool,
@@ -132,7 +140,11 @@ impl Reader<'_> {
         let (word, rest) = text::keyword(line);
         let too_large = |e: crate::ModelError| e.to_string();
         match word {
-            "v" => self.vertex(rest)?,
+            "v" => {
+                self.place_polypaint()?;
+                self.vertex(rest)?;
+            }
+            "#MRGB" => self.polypaint(rest)?,
             "vt" => {
                 let v = numbers(rest)?;
                 self.budget.take::<[f32; 2]>(1).map_err(too_large)?;
@@ -203,6 +215,32 @@ impl Reader<'_> {
         self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
         self.obj.colors.resize(self.obj.positions.len() - 1, [1.0; 3]);
         self.obj.colors.push(color.map(|c| c.clamp(0.0, 1.0) as f32));
+        Ok(())
+    }
+
+    /// Parses vertex colours in the format of ZBrush: eight hexadecimal digits for each vertex. A line with other text is
+    /// a comment.
+    fn polypaint(&mut self, digits: &str) -> Result<(), String> {
+        let (entries, []) = digits.as_bytes().as_chunks::<8>() else { return Ok(()) };
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Ok(());
+        }
+        self.budget.take::<[f32; 3]>(entries.len()).map_err(|e| e.to_string())?;
+        self.state.polypaint_block.extend(entries.iter().map(|entry| polypaint_color(*entry)));
+        Ok(())
+    }
+
+    /// Gives the colours of a block of `#MRGB` lines to the last vertices before it. Vertices without such colours are white.
+    fn place_polypaint(&mut self) -> Result<(), String> {
+        let block = std::mem::take(&mut self.state.polypaint_block);
+        if block.is_empty() {
+            return Ok(());
+        }
+        let first = self.obj.positions.len().saturating_sub(block.len());
+        let colors = &mut self.state.polypaint;
+        self.budget.take::<[f32; 3]>(first.saturating_sub(colors.len())).map_err(|e| e.to_string())?;
+        colors.resize(first, [1.0; 3]);
+        colors.extend(block);
         Ok(())
     }
 
@@ -331,6 +369,14 @@ const NO_NUMBER: &str = "a number is not finite or not a number";
 /// Returns a position relative to an origin.
 fn relative_to(origin: [f32; 3], position: [f64; 3]) -> [f32; 3] {
     std::array::from_fn(|axis| (position[axis] - f64::from(origin[axis])) as f32)
+}
+
+/// Converts the hexadecimal digits `MMRRGGBB`, a mask and an sRGB-encoded colour, to the colour. The mask has no effect on
+/// what is drawn.
+fn polypaint_color(digits: [u8; 8]) -> [f32; 3] {
+    let value = digits.iter().fold(0_u32, |n, digit| n * 16 + char::from(*digit).to_digit(16).unwrap_or_default());
+    let [_, r, g, b] = value.to_be_bytes();
+    [r, g, b].map(|channel| f32::from(channel) / 255.0)
 }
 
 /// Parses numbers, which may be infinite or NaN.

@@ -47,7 +47,7 @@ pub(super) fn write(
                 None => *default_material.insert(materials.add("default", &Material::default(), &mut pictures)?),
             },
         };
-        let material = (index, materials.textured[index]);
+        let material = materials.uses[index];
         let mut primitives = Vec::new();
         if !part.triangles.is_empty() {
             primitives.push(glb.triangles(obj, part, &smooth, material, budget)?);
@@ -93,12 +93,22 @@ fn node(obj: &Obj, mesh: usize, name: &str) -> Value {
     node
 }
 
+/// A material of the glTF document, and what determines the vertex attributes of its primitives.
+#[derive(Clone, Copy)]
+struct MaterialUse {
+    index: usize,
+    /// Whether the material has a texture, and needs texture coordinates.
+    textured: bool,
+    /// Whether the material has a colour texture.
+    is_colored: bool,
+}
+
 /// The materials and textures of the glTF document.
 #[derive(Default)]
 struct Materials {
     list: Vec<Value>,
-    /// For each material, whether it has a texture.
-    textured: Vec<bool>,
+    /// The uses of the materials, in the same order.
+    uses: Vec<MaterialUse>,
     /// Each texture is the index of an image, and whether texture coordinates are clamped.
     textures: Vec<(usize, bool)>,
     texture_indices: BTreeMap<(usize, bool), usize>,
@@ -149,9 +159,10 @@ impl Materials {
             Some(Coverage::Mask) => out["alphaMode"] = "MASK".into(),
             Some(Coverage::Blend) => out["alphaMode"] = "BLEND".into(),
         }
+        let index = self.list.len();
         self.list.push(out);
-        self.textured.push(textured);
-        Ok(self.list.len() - 1)
+        self.uses.push(MaterialUse { index, textured, is_colored });
+        Ok(index)
     }
 
     /// Writes the emission of a material to `out`. Returns whether it has a texture.
@@ -232,16 +243,16 @@ impl Glb {
         obj: &Obj,
         part: &Part,
         smooth: &SmoothNormals,
-        (material, textured): (usize, bool),
+        material: MaterialUse,
         budget: &Budget,
     ) -> Result<Value, ImportError> {
         let Vertices { corners, normals, indices } = vertices(obj, part, smooth, budget)?;
-        let attributes = self.attributes(obj, &corners, &normals, textured);
+        let attributes = self.attributes(obj, &corners, &normals, material);
         let bytes: Vec<u8> = indices.iter().flat_map(|i| i.to_le_bytes()).collect();
         let view = self.view(&bytes, Some(34963));
         self.accessors
             .push(json!({"bufferView": view, "componentType": 5125, "count": indices.len(), "type": "SCALAR"}));
-        Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material}))
+        Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material.index}))
     }
 
     /// Adds a primitive that consists of points (mode 0) or line segments (mode 1).
@@ -250,28 +261,32 @@ impl Glb {
         obj: &Obj,
         corners: &[Corner],
         mode: u32,
-        (material, textured): (usize, bool),
+        material: MaterialUse,
         budget: &Budget,
     ) -> Result<Value, ImportError> {
         let bytes = BYTES_PER_VERTEX * corners.len() as u64;
         budget.take_bytes(bytes).map_err(|e| ImportError::Model { problem: e.to_string() })?;
-        Ok(json!({"attributes": self.attributes(obj, corners, &[], textured), "mode": mode, "material": material}))
+        let attributes = self.attributes(obj, corners, &[], material);
+        Ok(json!({"attributes": attributes, "mode": mode, "material": material.index}))
     }
 
     /// Adds the vertex attributes of the corners. Normals are only added if `normals` is not empty.
-    fn attributes(&mut self, obj: &Obj, corners: &[Corner], normals: &[[f32; 3]], textured: bool) -> Value {
+    fn attributes(&mut self, obj: &Obj, corners: &[Corner], normals: &[[f32; 3]], material: MaterialUse) -> Value {
         let positions: Vec<[f32; 3]> = corners.iter().map(|c| obj.positions[c.position as usize]).collect();
         let mut attributes = json!({"POSITION": self.floats(&positions, "VEC3")});
         if !normals.is_empty() {
             attributes["NORMAL"] = self.floats(normals, "VEC3").into();
         }
-        if textured || corners.iter().any(|c| c.uv != NONE) {
+        if material.textured || corners.iter().any(|c| c.uv != NONE) {
             // The texture coordinate v points up in OBJ and down in glTF.
             let uv = |c: &Corner| if c.uv == NONE { [0.0; 2] } else { obj.uvs[c.uv as usize] };
             let uvs: Vec<[f32; 2]> = corners.iter().map(uv).map(|[u, v]| [u, 1.0 - v]).collect();
             attributes["TEXCOORD_0"] = self.floats(&uvs, "VEC2").into();
         }
-        if !obj.colors.is_empty() {
+        // In many scans, vertices and texture have the same colours, which glTF would multiply. Without texture coordinates, the
+        // texture has only one colour.
+        let shows_texture = material.is_colored && corners.iter().any(|c| c.uv != NONE);
+        if !obj.colors.is_empty() && !shows_texture {
             let color = |c: &Corner| obj.colors[c.position as usize].map(linear_from_srgb);
             let colors: Vec<[f32; 3]> = corners.iter().map(color).collect();
             attributes["COLOR_0"] = self.floats(&colors, "VEC3").into();

@@ -233,7 +233,6 @@ fn halving_averages_blocks_of_pixels_for_every_channel_count() {
 fn invalid_images_are_rejected_with_their_location() {
     for (bytes, problem) in [
         (b"".to_vec(), "not a PNG, JPEG, WebP or KTX2 image"),
-        (b"GIF89a".to_vec(), "not a PNG"),
         (b"\x89PNG\r\n\x1a\n".to_vec(), "it cannot be decoded"),
         (png(2, 2, &[0; 16])[..50].to_vec(), "it cannot be decoded"),
         (b"\xABKTX 20\xBB\r\n\x1A\nnoise noise".to_vec(), "it cannot be decoded"),
@@ -241,6 +240,56 @@ fn invalid_images_are_rejected_with_their_location() {
         let load_error = with_image("image/png", &bytes).load_error();
         assert!(load_error.starts_with("images[0]: ") && load_error.contains(problem), "{load_error}");
     }
+}
+
+#[test]
+fn used_images_of_known_other_formats_are_ignored_with_a_warning() {
+    for (bytes, format) in [
+        (b"\0\0\0\x20ftypavif".as_slice(), "AVIF"),
+        (b"BM", "BMP"),
+        (b"DDS ", "DDS"),
+        (b"GIF89a", "GIF"),
+        (b"#?RADIANCE", "Radiance HDR"),
+        (b"\x76\x2F\x31\x01", "OpenEXR"),
+        (b"II*\0", "TIFF"),
+    ] {
+        let mut glb = with_image("image/png", bytes);
+        glb.json["images"][0]["name"] = "wood".into();
+        glb.material()["normalTexture"] = json!({"index": 0});
+        glb.material()["emissiveTexture"] = json!({"index": 0});
+        glb.material()["emissiveFactor"] = json!([1, 1, 1]);
+        let model = glb.load();
+        assert_eq!(model.images[model.textures[0].image].pixels, [255; 4]);
+        let material = &model.materials[0];
+        assert_eq!((material.normal_texture, material.emissive_texture, material.emissive), (None, None, [0.0; 3]));
+        let problem = format!("it cannot be decoded: not a PNG, JPEG, WebP or KTX2 image, but {format}");
+        let without_image = |map: &str| format!("material_0: the {map} texture has no image, so it has no effect");
+        let warning = format!("not used: images[0] ('wood'): {problem}");
+        assert_eq!(model.warnings, [warning, without_image("normal"), without_image("emissive")]);
+        let inventory = inspect(&glb.bytes(), &LoadOptions::default()).unwrap();
+        assert_eq!((inventory.warnings, inventory.textures), (model.warnings, vec![]));
+    }
+}
+
+#[test]
+fn a_surface_whose_map_has_an_unsupported_format_is_neither_metal_nor_glass() {
+    let mut glb = with_image("image/png", b"BM");
+    glb.material()["pbrMetallicRoughness"] = json!({"metallicRoughnessTexture": {"index": 0}});
+    let transmission = json!({"transmissionFactor": 1, "transmissionTexture": {"index": 0}});
+    glb.material()["extensions"] = json!({"KHR_materials_transmission": transmission});
+    let material = glb.load().materials.swap_remove(0);
+    assert_eq!(
+        (material.metallic, material.perceptual_roughness, material.metallic_roughness_texture),
+        (0.0, 1.0, None)
+    );
+    assert!(material.transmission.is_none_or(|t| t.factor == 0.0 && t.texture.is_none()));
+}
+
+#[test]
+fn an_embedded_image_that_also_has_a_uri_is_read() {
+    let mut glb = with_image("image/png", &png(1, 1, &[9; 4]));
+    glb.json["images"][0]["uri"] = "wood.png".into();
+    assert_eq!(glb.load().images[0].pixels, [9; 4]);
 }
 
 #[test]
@@ -292,11 +341,12 @@ fn many_images_with_the_same_bytes_are_rejected() {
     let mut glb = with_image("image/png", &png(1, 1, &[0; 4]));
     let large = vec![0; 1 << 16];
     let view = glb.view(&large);
-    for _ in 0..100 {
-        glb.push("images", json!({"bufferView": view}));
+    for image in [json!({"bufferView": view}), json!({"bufferView": view, "uri": "wood.png"})] {
+        let mut glb = glb.clone();
+        glb.json["images"].as_array_mut().unwrap().extend(vec![image; 100]);
+        let load_error = glb.load_within(Limits { bytes: 1 << 20, ..Limits::default() }).unwrap_err().to_string();
+        assert!(load_error.contains("bytes in images"), "{load_error}");
     }
-    let load_error = glb.load_within(Limits { bytes: 1 << 20, ..Limits::default() }).unwrap_err().to_string();
-    assert!(load_error.contains("bytes in images"), "{load_error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plinth_model::Limits;
+use plinth_model::{Limits, LoadOptions, load_glb};
 use serde_json::json;
 
 use crate::glb::{Glb, file};
@@ -127,9 +127,7 @@ fn json_size_is_checked_before_parsing() {
     let start = Instant::now();
     let document = |body: &str| {
         let json = format!("{{\"asset\": {{\"version\": \"2.0\"}}, {body}}}");
-        plinth_model::load_glb(&file(json.as_bytes(), b""), &plinth_model::LoadOptions::default())
-            .unwrap_err()
-            .to_string()
+        load_glb(&file(json.as_bytes(), b""), &LoadOptions::default()).unwrap_err().to_string()
     };
     let materials = format!("\"materials\": [{}{{}}]", "{},".repeat(1_000_000));
     assert!(document(&materials).contains("JSON objects, more than the 1000000"));
@@ -164,6 +162,34 @@ fn a_model_is_accepted_at_each_limit_and_rejected_below_it() {
     // The decoded size is the size of the positions, the normals, the indices and the JSON document.
     let decoded = 36 + 36 + 12 + document_bytes(&glb);
     assert!(within(Limits { decoded_bytes: decoded, ..all }) && !within(Limits { decoded_bytes: decoded - 1, ..all }));
+}
+
+#[test]
+fn vectors_with_additional_components_count_towards_the_budget() {
+    let mut glb = Glb::triangle();
+    glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
+    glb.attribute("TEXCOORD_0", &[[0.0_f32; 3]; 3]);
+    let within = |decoded_bytes| glb.load_within(Limits { decoded_bytes, ..Limits::default() }).is_ok();
+    // The texture coordinates are read with three components and copied with two.
+    let decoded = 36 + 36 + 12 + (36 + 24) + document_bytes(&glb);
+    assert!(within(decoded) && !within(decoded - 1));
+}
+
+#[test]
+fn text_that_is_not_utf8_counts_towards_the_budget() {
+    let mut glb = Glb::triangle();
+    glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
+    glb.json["asset"]["generator"] = "M~ller".into();
+    let mut bytes = glb.bytes();
+    let at = bytes.windows(6).position(|text| text == b"M~ller").unwrap() + 1;
+    bytes[at] = 0xFC;
+    let text = u64::from(u32::from_le_bytes(bytes[12..16].try_into().unwrap()));
+    let within = |decoded_bytes| {
+        let limits = Limits { decoded_bytes, ..Limits::default() };
+        load_glb(&bytes, &LoadOptions { limits, ..LoadOptions::default() }).is_ok()
+    };
+    let decoded = 36 + 36 + 12 + document_bytes(&glb) + 3 * text;
+    assert!(within(decoded) && !within(decoded - 1));
 }
 
 #[test]

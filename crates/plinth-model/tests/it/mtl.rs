@@ -104,6 +104,30 @@ fn a_colour_texture_replaces_the_colour_in_any_order() {
 }
 
 #[test]
+fn vertex_colours_are_used_only_without_a_usable_colour_texture() {
+    let grey = png(2, 1, &[100, 100, 100, 255, 255, 255, 255, 255]);
+    let is_colored = |statements: &str, usemtl: &str| {
+        let vertices = "vt 0 0\nv 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 0 1 0 1 0 0\n";
+        let obj = format!("mtllib a.mtl\n{vertices}usemtl {usemtl}\nf 1/1 2/1 3/1\np 1\nl 1 2\n");
+        let mtl = format!("newmtl m\n{statements}\n");
+        let files: [(&str, &[u8]); 4] =
+            [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.png", &grey), ("t.tga", b"no picture")];
+        let primitives = model(&files).meshes.swap_remove(0).primitives;
+        assert_eq!(primitives.len(), 3);
+        [0, 1, 2].map(|i| !primitives[i].colors.is_empty())
+    };
+    for textured in ["map_Kd t.png", "map_Kd t.png\nmap_d t.png", "map_Kd gone.png\nmap_Kd t.png"] {
+        // The points and lines have no texture coordinates.
+        assert_eq!(is_colored(textured, "m"), [false, true, true], "{textured}");
+    }
+    let unusable = ["map_Kd gone.png", "map_Kd t.tga", "map_Kd t.tga\nmap_d t.png"];
+    for without in unusable.into_iter().chain(["Kd 1 1 1", "map_d t.png", "map_Ke t.png\nnorm t.png"]) {
+        assert_eq!(is_colored(without, "m"), [true; 3], "{without}");
+    }
+    assert_eq!(is_colored("map_Kd t.png", "undefined"), [true; 3]);
+}
+
+#[test]
 fn texture_scale_and_offset_are_converted_from_v_up() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     let model = with_mtl("map_Kd -s 2 3 1 -o 0.25 0.5 -clamp on t.png", &[("t.png", &red)]);

@@ -1,12 +1,12 @@
 //! Tests that convert archives with OBJ files.
 
 use glam::Vec3;
-use plinth_model::obj_zip::ImportError;
-use plinth_model::{Primitive, Topology};
+use plinth_model::obj_zip::{ImportError, glb_from_zip};
+use plinth_model::{Limits, Primitive, Topology};
 
 use crate::glb::assert_near;
 use crate::images::png;
-use crate::zips::{TRIANGLE, convert, model};
+use crate::zips::{TRIANGLE, convert, model, zip};
 
 fn primitive(obj: &str) -> Primitive {
     model(&[("a.obj", obj.as_bytes())]).meshes.swap_remove(0).primitives.swap_remove(0)
@@ -133,6 +133,58 @@ fn a_vertex_colour_may_follow_a_weight_or_precede_an_opacity() {
     assert_eq!(weighted.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0; 4]]);
     let with_opacity = primitive("v 0 0 0 1 0 0 1\nv 1 0 0 0 1 0 1\nv 0 1 0 1 0 1 0.5\nf 1 2 3\n");
     assert_eq!(with_opacity.colors, [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]]);
+}
+
+const WHITE: [f32; 4] = [1.0; 4];
+const RED: [f32; 4] = [1.0, 0.0, 0.0, 1.0];
+const GREEN: [f32; 4] = [0.0, 1.0, 0.0, 1.0];
+const BLUE: [f32; 4] = [0.0, 0.0, 1.0, 1.0];
+
+#[test]
+fn polypaint_lines_are_the_colours_of_the_vertices_in_order() {
+    for lines in
+        ["#MRGB FFff0000FF00ff00\n#MRGB 000000ff\n", "#MRGB ffff0000ff00ff00ff0000ff\r\n#MRGB ff000000ff000000\n"]
+    {
+        for obj in [format!("{TRIANGLE}{lines}"), format!("{lines}{TRIANGLE}")] {
+            assert_eq!(primitive(&obj).colors, [RED, GREEN, BLUE], "{obj}");
+        }
+    }
+    let half = primitive(&format!("{TRIANGLE}#MRGB 00ff8000ff000000ff000000\n"));
+    assert_near(&half.colors[0], &[1.0, 0.215_860_5, 0.0, 1.0]);
+}
+
+#[test]
+fn polypaint_lines_belong_to_the_last_vertices_before_them() {
+    let second_is_painted = format!("v 5 5 5\n{}#MRGB ff00ff00ff0000ff\n", TRIANGLE.replace("1 2 3", "2 3 4"));
+    assert_eq!(primitive(&second_is_painted).colors, [WHITE, GREEN, BLUE]);
+    let first_is_painted = "v 0 0 0\nv 1 0 0\n#MRGB ffff0000ff00ff00\nv 0 1 0\nf 1 2 3\n";
+    assert_eq!(primitive(first_is_painted).colors, [RED, GREEN, WHITE]);
+    let both_are_painted = "v 0 0 0\n#MRGB ffff0000\nv 1 0 0\nv 0 1 0\n#MRGB ff0000ff\nf 1 2 3\n";
+    assert_eq!(primitive(both_are_painted).colors, [RED, WHITE, BLUE]);
+}
+
+#[test]
+fn polypaint_lines_with_other_text_are_comments() {
+    for text in ["", "ffff000", "ffff0000f", "ffff00zz", "+fff0000", "ffff0000 ffff0000", "ffff\u{e9}00"] {
+        assert!(primitive(&format!("{TRIANGLE}#MRGB {text}\n")).colors.is_empty(), "{text:?}");
+    }
+    let between = primitive(&format!("{TRIANGLE}#MRGB ffff0000\n#MRGB of all vertices\n#MRGB ff00ff00\n"));
+    assert_eq!(between.colors, [WHITE, RED, GREEN]);
+}
+
+#[test]
+fn colours_in_vertex_lines_are_preferred_to_polypaint() {
+    let p = primitive("#MRGB ffff0000ffff0000ffff0000\nv 0 0 0\nv 1 0 0 0 0 1\nv 0 1 0\nf 1 2 3\n");
+    assert_eq!(p.colors, [WHITE, BLUE, WHITE]);
+}
+
+#[test]
+fn polypaint_counts_toward_the_memory_budget() {
+    let limits = Limits { decoded_bytes: 5000, ..Limits::default() };
+    let convert = |lines: &str| glb_from_zip(&zip(&[("a.obj", format!("{lines}{TRIANGLE}").as_bytes())]), &limits);
+    assert!(convert("#MRGB ffff0000\n").is_ok());
+    let large = convert(&format!("#MRGB {}\n", "ffff0000".repeat(1000)));
+    assert!(matches!(large, Err(ImportError::Obj { line: 1, .. })), "{large:?}");
 }
 
 #[test]

@@ -56,6 +56,10 @@ fn a_joint_out_of_range_with_weight_is_rejected() {
     // A primitive that is not drawn counts in the location.
     glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().insert(0, json!({"attributes": {}}));
     assert_eq!(glb.load_error(), "meshes[0].primitives[1]: joint 250 is out of range: the skin has 2 joints");
+    let empty = glb.push("accessors", json!({"componentType": 5126, "count": 0, "type": "VEC3"}));
+    let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.insert(0, json!({"attributes": {"POSITION": empty}}));
+    assert_eq!(glb.load_error(), "meshes[0].primitives[2]: joint 250 is out of range: the skin has 2 joints");
 }
 
 #[test]

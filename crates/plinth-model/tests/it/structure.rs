@@ -80,10 +80,12 @@ fn invalid_vertex_data_is_rejected() {
             let corners = g.accessor(&[[0_u16; 3]]);
             g.primitive()["indices"] = corners.into();
         }),
+        ("it has 4 components where 3 are needed", |g| g.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0, 0.0]; 3])),
+        ("it has 1 components where 2 are needed", |g| g.attribute("TEXCOORD_0", &[[0.0_f32]; 3])),
         ("NORMAL has 2 values for 3 vertices", |g| g.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 2])),
         ("a value is not finite", |g| g.attribute("POSITION", &[[f32::NAN; 3], CORNERS[1], CORNERS[2]])),
         ("there is nothing to draw", |g| g.json["scenes"][0]["nodes"] = json!([])),
-        ("it has no vertices", |g| {
+        ("there is nothing to draw", |g| {
             g.json["accessors"][0]["count"] = 0.into();
             g.json["accessors"][1]["count"] = 0.into();
         }),

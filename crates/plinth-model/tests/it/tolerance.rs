@@ -57,7 +57,43 @@ fn unimportant_members_of_the_wrong_type_are_ignored() {
     );
     assert_warns(|g| g.primitive()["extensions"] = "none".into(), "'extensions' that are not objects");
     assert_warns(|g| g.node()["children"] = Value::Null, "1 members that are null");
-    assert_warns(|g| g.json["accessors"][0]["count"] = json!(3.0), "1 integers with a decimal point");
+    assert_warns(|g| g.json["accessors"][0]["count"] = json!(3.0), "the glTF JSON has integers with a decimal point");
+}
+
+#[test]
+fn only_integers_with_a_decimal_point_cause_a_warning_about_them() {
+    let white = json!([1.0, 1.0, 1.0, 1.0]);
+    assert_warns(
+        |g| {
+            g.node()["name"] = 7.into();
+            g.material()["pbrMetallicRoughness"]["baseColorFactor"] = white.clone();
+        },
+        "nodes[0]: its name is not a string",
+    );
+    assert_warns(
+        |g| {
+            g.push("samplers", json!({"magFilter": 9728.0}));
+            g.json["textures"][0]["sampler"] = 0.into();
+        },
+        "the glTF JSON has integers with a decimal point",
+    );
+}
+
+#[test]
+fn colours_with_an_alpha_too_many_or_none_are_read() {
+    assert_warns(
+        |g| g.material()["emissiveFactor"] = json!([0, 0.5, 1, 1]),
+        "materials[0]: its emissiveFactor has 4 numbers; the last one is ignored",
+    );
+    assert_warns(
+        |g| g.material()["pbrMetallicRoughness"]["baseColorFactor"] = json!([0.25, 0.5, 1]),
+        "materials[0]: its baseColorFactor has 3 numbers; the missing one is read as 1",
+    );
+    let mut glb = textured();
+    glb.material()["emissiveFactor"] = json!([0, 0.5, 1, 1]);
+    glb.material()["pbrMetallicRoughness"]["baseColorFactor"] = json!([0.25, 0.5, 1]);
+    let material = glb.load().materials.swap_remove(0);
+    assert_eq!((material.emissive, material.base_color), ([0.0, 0.5, 1.0], [0.25, 0.5, 1.0, 1.0]));
 }
 
 #[test]
@@ -92,6 +128,23 @@ fn required_members_of_the_wrong_type_are_rejected() {
     let mut glb = textured();
     glb.json["meshes"] = "all".into();
     assert!(glb.load_error().contains("invalid type: string"));
+    let mut glb = textured();
+    glb.material()["emissiveFactor"] = json!([0.5]);
+    assert!(glb.load_error().contains("invalid length 1"), "{}", glb.load_error());
+}
+
+#[test]
+fn names_that_are_not_utf8_are_read_with_a_warning() {
+    let mut glb = Glb::triangle();
+    glb.node()["name"] = "M~ller".into();
+    let mut bytes = glb.bytes();
+    let at = bytes.windows(6).position(|text| text == b"M~ller").unwrap() + 1;
+    bytes[at] = 0xFC;
+    let model = load_glb(&bytes, &LoadOptions::default()).unwrap();
+    assert_eq!(model.nodes[0].name, "M\u{FFFD}ller");
+    // The JSON text starts at byte 20 of the file.
+    let warning = format!("the glTF JSON is not UTF-8 at byte {}; such bytes are read as '\u{FFFD}'", at - 20);
+    assert_eq!(model.warnings, [warning]);
 }
 
 #[test]
@@ -136,6 +189,46 @@ fn non_finite_values_of_optional_attributes_are_zero() {
     glb.material()["normalTexture"] = json!({"index": 0});
     let tangents = glb.loaded().tangents;
     assert_eq!((tangents[0][3], tangents[1], tangents[2][3]), (0.0, [1.0, 0.0, 0.0, 1.0], 0.0));
+}
+
+#[test]
+fn texture_coordinates_with_a_third_component_are_read() {
+    let mut glb = textured();
+    glb.attribute("TEXCOORD_0", &UVS.map(|[u, v]| [u, v, 9.0]));
+    let model = glb.load();
+    assert_eq!(model.meshes[0].primitives[0].uvs[0], UVS);
+    let warning = "TEXCOORD_0 has 3 components; it is read as if it had 2";
+    assert_eq!(model.warnings, [warning]);
+    glb.attribute("TEXCOORD_0", &UVS.map(|[u, _]| [u, f32::NAN, 9.0]));
+    assert_eq!(glb.loaded().uvs[0], UVS.map(|[u, _]| [u, 0.0]));
+}
+
+#[test]
+fn tangents_without_handedness_are_computed() {
+    let mut glb = textured();
+    glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
+    // The texture coordinates are mirrored.
+    glb.attribute("TEXCOORD_0", &UVS.map(|[u, v]| [v, u]));
+    glb.material()["normalTexture"] = json!({"index": 0});
+    let computed = glb.loaded().tangents;
+    assert!(!computed.is_empty());
+    glb.attribute("TANGENT", &[[0.0_f32, 2.0, 0.0]; 3]);
+    assert_eq!(glb.loaded().tangents, computed);
+    assert_eq!(glb.load().warnings, ["TANGENT has 3 components; tangents are computed instead"]);
+}
+
+#[test]
+fn a_primitive_without_vertices_is_not_drawn() {
+    let mut glb = textured();
+    let empty = glb.push("accessors", json!({"componentType": 5126, "count": 0, "type": "VEC3"}));
+    glb.primitive()["targets"] = json!([{"POSITION": 0}]);
+    glb.json["meshes"][0]["weights"] = json!([0.5]);
+    let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.insert(0, json!({"attributes": {"POSITION": empty}}));
+    let model = glb.load();
+    assert_eq!(model.meshes[0].primitives.len(), 1);
+    assert_eq!(model.nodes[0].weights, [0.5], "the first drawn primitive has the number of morph targets");
+    assert_eq!(model.warnings, ["meshes[0].primitives[0]: it has no vertices, so it is not drawn"]);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 import { drawCameras, drawPoints, projector } from "./cloud_drawing.js";
 import { el } from "./dom.js";
+import { followPointers, notches } from "./gestures.js";
 
 /** Angle in radians by which an arrow key turns the camera. */
 const TURN = Math.PI / 24;
-/** Factor by which a key or a step of the wheel changes the distance of the camera. */
+/** Factor by which a key or a notch of the wheel changes the distance of the camera. */
 const ZOOM = 1.15;
 /** Largest elevation of the camera, in radians. */
 const STEEPEST = Math.PI / 2 - 0.01;
@@ -52,7 +53,7 @@ export class Cloud {
   fill(points) {
     this.points = points;
     this.note.textContent = `${points.count.toLocaleString("en")} points, ${this.places.length} cameras. Drag or use the ` +
-      "arrow keys to turn, the wheel or + and − to zoom. A click on a camera opens its view.";
+      "arrow keys to turn, the wheel, two fingers or + and − to zoom. A click on a camera opens its view.";
     this.redraw();
   }
 
@@ -98,32 +99,23 @@ export class Cloud {
 
   follow() {
     const { canvas } = this;
-    /** @type {{ x: number, y: number, moved: boolean } | null} */
-    let drag = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      drag = { x: event.clientX, y: event.clientY, moved: false };
-      canvas.setPointerCapture(event.pointerId);
+    followPointers(canvas, {
+      drag: (right, down) => {
+        const scale = Math.PI / canvas.clientWidth;
+        this.turnTo(this.azimuth - right * scale, this.elevation + down * scale, this.distance);
+      },
+      pinch: (factor) => this.turnTo(this.azimuth, this.elevation, this.distance / factor),
+      end: (event, isClick) => {
+        const view = isClick ? this.cameraAt(event) : null;
+        if (view !== null) this.choose(view);
+      },
     });
     canvas.addEventListener("pointermove", (event) => {
-      if (!drag) {
-        canvas.classList.toggle("on-camera", this.cameraAt(event) !== null);
-        return;
-      }
-      const [right, down] = [event.clientX - drag.x, event.clientY - drag.y];
-      if (!drag.moved && Math.hypot(right, down) < 4) return;
-      drag = { x: event.clientX, y: event.clientY, moved: true };
-      const scale = Math.PI / canvas.clientWidth;
-      this.turnTo(this.azimuth - right * scale, this.elevation + down * scale, this.distance);
+      if (event.buttons === 0) canvas.classList.toggle("on-camera", this.cameraAt(event) !== null);
     });
-    canvas.addEventListener("pointerup", (event) => {
-      const view = drag && !drag.moved ? this.cameraAt(event) : null;
-      drag = null;
-      if (view !== null) this.choose(view);
-    });
-    canvas.addEventListener("pointercancel", () => { drag = null; });
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      this.turnTo(this.azimuth, this.elevation, this.distance * ZOOM ** Math.sign(event.deltaY));
+      this.turnTo(this.azimuth, this.elevation, this.distance * ZOOM ** -notches(event));
     }, { passive: false });
     canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;

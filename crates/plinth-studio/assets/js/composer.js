@@ -7,7 +7,7 @@ import { copies } from "./copies.js";
 import { need, reason } from "./dom.js";
 import { finder } from "./finder.js";
 import { History } from "./history.js";
-import { keep, restore } from "./kept.js";
+import { Kept } from "./kept.js";
 import { look } from "./look.js";
 import { looks } from "./looks.js";
 import { ask, showPrice, showProblem } from "./price.js";
@@ -25,7 +25,8 @@ const schema = await (await fetch(form.dataset.schema)).json();
 const controls = [...form.querySelectorAll(".control")].map((root) => new Control(root));
 const values = new Values(controls, need("#find-setting", form), () => changed(true));
 
-restore(controls);
+const kept = new Kept(controls, need("[name=key]", form));
+kept.restore();
 for (const element of document.querySelectorAll(".scripted[hidden]")) element.hidden = false;
 for (const element of form.querySelectorAll(".unscripted")) element.hidden = true;
 
@@ -62,7 +63,7 @@ let asked = null;
 /** Requests the price. Returns whether the server accepts the current form. Shows no price until the server has answered. */
 async function update() {
   clearTimeout(timer);
-  keep(controls);
+  kept.keep();
   asked?.abort();
   asked = new AbortController();
   isSettled = false;
@@ -155,6 +156,7 @@ form.addEventListener("submit", async (event) => {
   if (performance.now() - sentAt < SENT_MS || !(await update())) return;
   sentAt = performance.now();
   isAccepted = true;
+  kept.keepOrder();
   form.requestSubmit(event.submitter);
   isAccepted = false;
 });
@@ -175,7 +177,7 @@ markGroups();
 if (isRestored) update();
 looking?.preview.changed();
 // A change is usually kept when the price is requested, but the user may leave the page before that.
-window.addEventListener("beforeunload", () => keep(controls));
+window.addEventListener("beforeunload", () => kept.keep());
 window.addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   sentAt = -Infinity;

@@ -1,6 +1,6 @@
 // Moves a decal over the model by dragging it.
 
-import { placeOf, rounded } from "./decals.js";
+import { placeOf, rounded, scaleOf } from "./decals.js";
 
 /**
  * @param {import("./preview.js").Preview} preview
@@ -17,15 +17,21 @@ export function decalDrag(preview, values, menu) {
     let isAsking = false;
     let isDropped = false;
 
-    /** Moves the decal to a point of a surface. If the normal of the surface stays the same, the decal keeps its rotation. */
+    /**
+     * Moves the decal to a point of a surface, which the server returns for the current scale of the model. If the normal of the
+     * surface and the scale stay the same, the decal keeps its rotation.
+     */
     const put = ({ position, normal, euler }) => {
       const decals = values.get("decals") ?? [];
       const at = placeOf(decals, held);
       if (at < 0) return;
       const before = decals[at];
-      const place = { position: rounded(position), normal: rounded(normal), euler: rounded(euler) };
+      const scale = scaleOf(values);
+      const place = { position: rounded(position), normal: rounded(normal), euler: rounded(euler), placementScale: scale };
       const isFlat = String(before.normal) === String(place.normal);
-      values.set("decals", decals.with(at, { ...before, ...place, euler: isFlat ? before.euler : place.euler }));
+      // Without a placement scale, the decal has the current scale.
+      const isSameScale = String(before.placementScale ?? scale) === String(scale);
+      values.set("decals", decals.with(at, { ...before, ...place, euler: isFlat && isSameScale ? before.euler : place.euler }));
       preview.changed();
     };
     const follow = async () => {

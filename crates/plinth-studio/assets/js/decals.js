@@ -10,6 +10,13 @@ const SIZE = 0.5;
 /** Rounds the numbers of a vector to four decimal places. Further places would not change a picture. */
 export const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
 
+/**
+ * Returns the current scale of the model. A decal stores the scale at which it was placed, so that it keeps its position if the
+ * model is stretched later.
+ * @param {import("./values.js").Values} values
+ */
+export const scaleOf = (values) => ["scaleX", "scaleY", "scaleZ"].map((key) => Number(values.get(key) ?? 1));
+
 /** Whether all decals have identifiers, which are all different. */
 const areNamed = (decals) => decals.every(({ id }) => id) && new Set(decals.map(({ id }) => id)).size === decals.length;
 
@@ -89,10 +96,8 @@ export function decalPlacer(form, values, say) {
   cancel.addEventListener("click", () => dialog.close());
   place.addEventListener("click", () => {
     const decals = values.get("decals") ?? [];
-    const scale = ["scaleX", "scaleY", "scaleZ"].map((key) => Number(values.get(key) ?? 1));
     const [position, normal, euler] = [target.position, target.normal, target.euler].map(rounded);
-    // The decal stores the current scale of the model, so that it keeps its position if the model is stretched later.
-    const decal = { id: freeId(decals, "decal"), imageAssetId: choice.value, position, normal, euler, size: SIZE, placementScale: scale };
+    const decal = { id: freeId(decals, "decal"), imageAssetId: choice.value, position, normal, euler, size: SIZE, placementScale: scaleOf(values) };
     values.set("decals", [...decals, decal]);
     values.commit();
     dialog.close();

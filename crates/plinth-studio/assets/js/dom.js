@@ -45,17 +45,35 @@ export function need(selector, within = document) {
 
 /** Message if the server cannot be reached. */
 export const NO_ANSWER = "The server does not answer. Please try again.";
+/** Message if a chosen file was changed, moved or deleted, or the browser may not read it. */
+const UNREADABLE = "The file was changed or cannot be read; choose it again.";
+/** Names of the exceptions with which browsers reject the reading of such a file. */
+const READ_ERRORS = ["NotReadableError", "NotFoundError"];
+/** Seconds before a rejected request is sent again if the response with status 429 does not say when. */
+const DEFAULT_RETRY_S = 10;
 
 /** An error response of the server. */
 export class Rejection extends Error {
   /**
    * @param {string} message
    * @param {string | null} setting the setting that is wrong
+   * @param {number | null} retryAfter the seconds after which the request can be sent again, if there were too many requests
    */
-  constructor(message, setting) {
+  constructor(message, setting, retryAfter) {
     super(message);
     this.setting = setting;
+    this.retryAfter = retryAfter;
   }
+}
+
+/**
+ * Returns the seconds after which a rejected request can be sent again. Returns null if it was not rejected because of too many requests.
+ * @param {Response} answer
+ */
+function retryAfter(answer) {
+  if (answer.status !== 429) return null;
+  const seconds = Number(answer.headers.get("Retry-After"));
+  return seconds > 0 ? seconds : DEFAULT_RETRY_S;
 }
 
 /**
@@ -66,11 +84,15 @@ export class Rejection extends Error {
 export async function readJson(answer) {
   const said = await answer.json().catch(() => null);
   if (answer.ok && said !== null) return said;
-  throw new Rejection(said?.error?.message ?? `The server answered with status ${answer.status}. Please try again.`, said?.error?.setting ?? null);
+  const message = said?.error?.message ?? `The server answered with status ${answer.status}. Please try again.`;
+  throw new Rejection(message, said?.error?.setting ?? null, retryAfter(answer));
 }
 
 /**
  * Returns the message for a request that failed.
  * @param {unknown} error
  */
-export const reason = (error) => (error instanceof Rejection ? error.message : NO_ANSWER);
+export function reason(error) {
+  if (error instanceof Rejection) return error.message;
+  return error instanceof DOMException && READ_ERRORS.includes(error.name) ? UNREADABLE : NO_ANSWER;
+}

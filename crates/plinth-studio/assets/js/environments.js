@@ -23,7 +23,7 @@ async function send(form) {
     }
     // Loading the page again would end the upload of the other form.
     form.reset();
-    area.replaceChildren(el("p", { className: "help" }, `“${name}” is added. The list shows it when the page is loaded again.`));
+    area.replaceChildren(el("p", { className: "help" }, "“", el("bdi", {}, name), "” is added. The list shows it when the page is loaded again."));
   } catch (error) {
     area.replaceChildren(el("p", { className: "problem" }, reason(error)));
   }

@@ -23,9 +23,12 @@ export class History {
     document.addEventListener("keydown", (/** @type {any} */ event) => {
       // Text fields have an undo of the browser.
       const isText = event.target instanceof HTMLTextAreaElement || ["text", "search"].includes(event.target.type);
-      if (isText || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
+      const key = event.key.toLowerCase();
+      const isRedo = key === "y" && event.ctrlKey;
+      const isUndo = key === "z" && (event.ctrlKey || event.metaKey);
+      if (isText || !(isUndo || isRedo)) return;
       event.preventDefault();
-      this.go(event.shiftKey ? 1 : -1);
+      this.go(isRedo || event.shiftKey ? 1 : -1);
     });
   }
 

@@ -28,8 +28,8 @@ export function look(form, values, changed) {
   const preview = new Preview(form, need(".stage", form), need(".scrubber", form), need(".preview-state", form));
   const view = new FreeView(preview, need("[data-view=free]", form), need(".view-note", form));
 
-  /** Adds `by` to the setting `key`, and keeps the setting in its range. */
-  const move = (key, by, isStep) => {
+  /** Adds `by` to the setting `key`, and keeps the setting in its range. The movement becomes a step of undo when it rests. */
+  const move = (key, by) => {
     const control = values.controls.get(key);
     const [input] = control.inputs;
     const [min, max] = [Number(input.min), Number(input.max)];
@@ -38,7 +38,7 @@ export function look(form, values, changed) {
     if (key === "rotateY") next = next > max ? next - (max - min) : next < min ? next + (max - min) : next;
     input.value = String(Math.round(Math.min(max, Math.max(min, next)) * 100) / 100);
     control.refresh();
-    changed(isStep);
+    changed(false);
   };
   /** Whether the free view is used. A drag starts it if the camera follows keyframes, because `rotateY` and `zoom` have no effect then. */
   const isFree = () => {
@@ -47,25 +47,28 @@ export function look(form, values, changed) {
     return isPath || view.isOn;
   };
   const camera = {
-    turn(right, up, isStep) {
+    turn(right, up, isKey) {
       if (isFree()) {
         if (view.isOn) view.turn(right, up);
       } else if (right !== 0) {
-        move("rotateY", right, isStep);
-      } else if (isStep) {
+        move("rotateY", right);
+      } else if (isKey) {
         camera.zoom(Math.sign(up));
       }
     },
     zoom(steps) {
-      if (!isFree()) move("zoom", ZOOM_STEP * steps, true);
+      if (!isFree()) move("zoom", ZOOM_STEP * steps);
       else if (view.isOn) view.zoom(steps);
+    },
+    get canPan() {
+      return view.isOn;
     },
     pan(right, up) {
       if (view.isOn) view.pan(right, up);
       else view.start();
     },
     rest() {
-      if (!view.isOn) move("rotateY", 0, true);
+      if (!view.isOn) changed(true);
     },
   };
 

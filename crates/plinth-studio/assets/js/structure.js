@@ -40,6 +40,39 @@ export function freeId(objects, stem) {
 }
 
 /**
+ * A step from a value to a value inside of it: the name of a member, or the index and the `id` of an item.
+ * @typedef {string | {at: number, id: unknown}} Step
+ */
+
+/**
+ * Returns the index or the name of what a step leads to; null if it was removed. An item may have another index than before.
+ * @param {any} value
+ * @param {Step} step
+ */
+function find(value, step) {
+  if (typeof step === "string") return Object.hasOwn(value ?? {}, step) ? step : null;
+  const items = Array.isArray(value) ? value : [];
+  // Items that others than this page have made may have equal identifiers.
+  const at = items[step.at] !== undefined && items[step.at].id === step.id ? step.at : items.findIndex(({ id }) => id === step.id);
+  return at < 0 ? null : at;
+}
+
+/**
+ * Returns a copy of a value with another value at the end of a path. Returns null if a part of the path was removed.
+ * @param {any} value
+ * @param {Step[]} path
+ * @param {unknown} replacement
+ */
+function replaced(value, [step, ...rest], replacement) {
+  if (step === undefined) return replacement;
+  const at = find(value, step);
+  if (at === null) return null;
+  const inner = replaced(value[at], rest, replacement);
+  if (inner === null) return null;
+  return Array.isArray(value) ? value.with(/** @type {number} */ (at), inner) : { ...value, [at]: inner };
+}
+
+/**
  * @param {{root: HTMLElement, key: string, refresh: () => void}} control
  * @param {HTMLTextAreaElement} area
  * @param {object} schema of the setting
@@ -48,6 +81,8 @@ export function freeId(objects, stem) {
  */
 export function structure(control, area, schema, materials, changed) {
   const box = el("div", { className: "structure" });
+  // The state of an upload is outside of the box, because changes during the upload may replace the content of the box.
+  const states = el("div", { className: "upload-beside" });
   area.hidden = true;
   area.after(box);
   let current;
@@ -62,6 +97,7 @@ export function structure(control, area, schema, materials, changed) {
       current = area.value.trim() === "" ? undefined : JSON.parse(area.value);
     } catch {
       // Text that is not JSON stays as it is, so that the user can correct it.
+      current = undefined;
       shape = null;
       area.hidden = false;
       box.replaceChildren();
@@ -72,7 +108,8 @@ export function structure(control, area, schema, materials, changed) {
     if (next !== shape) {
       shape = next;
       inputs = [];
-      keepFocus(box, () => box.replaceChildren(...editor(schema, () => current, set, { materials, form: control.root.closest("form"), title: control.key, inputs })));
+      const context = { materials, form: control.root.closest("form"), title: control.key, inputs, path: () => [], replace, showStates };
+      keepFocus(box, () => box.replaceChildren(...editor(schema, () => current, set, context)));
     }
     for (const input of inputs) input();
   };
@@ -82,6 +119,17 @@ export function structure(control, area, schema, materials, changed) {
     control.refresh();
     show();
     changed();
+  };
+  /** Sets the value at the end of a path. Returns false, and changes nothing, if a part of the path was removed. */
+  const replace = (path, value) => {
+    const next = replaced(current, path, value);
+    if (next !== null) set(next);
+    return next !== null;
+  };
+  /** Returns the element for the states of uploads. It is added to the page by the first call. */
+  const showStates = () => {
+    if (states.parentElement === null) box.after(states);
+    return states;
   };
   control.root.addEventListener("refresh", show);
   show();
@@ -113,12 +161,13 @@ function editor(schema, get, set, context) {
 
 function list(schema, get, set, context) {
   const items = () => get() ?? [];
+  const pathOf = (at) => () => [...context.path(), { at, id: items()[at].id }];
   const rows = items().map((_item, i) => {
     const remove = () => set(items().toSpliced(i, 1));
     const setItem = (next) => set(items().with(i, next ?? blank(schema.items)));
     const name = `${i + 1}`;
     return el("fieldset", {}, el("legend", { textContent: name }),
-      ...editor(schema.items, () => items()[i], setItem, { ...context, title: `${context.title} ${name}` }),
+      ...editor(schema.items, () => items()[i], setItem, { ...context, title: `${context.title} ${name}`, path: pathOf(i) }),
       el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${context.title} ${name}`, onclick: remove }));
   });
   /** Returns a new item. It gets an unused identifier if items have identifiers. */
@@ -158,7 +207,7 @@ function map(schema, get, set, context) {
   const rows = Object.keys(entries()).map((name) =>
     el("fieldset", {}, el("legend", { textContent: name }),
       ...editor(schema.additionalProperties, () => entries()[name], (next) => set(next === undefined ? without(name) : { ...entries(), [name]: next }),
-        { ...context, title: name, material: name }),
+        { ...context, title: name, material: name, path: () => [...context.path(), name] }),
       el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${name}`, onclick: () => set(without(name)) })));
   const left = context.materials.filter((name) => !Object.hasOwn(entries(), name));
   if (schema.additionalProperties.type !== "object") rows.push(flags(get, set, context));
@@ -212,7 +261,8 @@ function object(schema, get, set, context) {
       continue;
     }
     const setMember = (next) => set(next === undefined ? without(key) : { ...get(), [key]: next });
-    const parts = editor(of, () => get()?.[key], setMember, { ...context, title: `${context.title} ${key}`, key });
+    const path = () => [...context.path(), key];
+    const parts = editor(of, () => get()?.[key], setMember, { ...context, title: `${context.title} ${key}`, key, path });
     if (!needed.includes(key)) {
       parts.push(el("button", { type: "button", textContent: "Unset", "aria-label": `Unset ${context.title} ${key}`, onclick: () => setMember(undefined) }));
     }
@@ -276,10 +326,13 @@ function scalar(schema, get, set, context) {
 function imageChoice(kind, get, set, context) {
   const input = el("select", { "aria-label": context.title });
   const show = () => showImages(input, kind, get() ?? "");
-  const take = ({ id, name }) => {
-    document.querySelector(`#${kind}-images`).prepend(el("option", { value: id, label: name }));
-    set(id);
-    show();
+  // The item may get another index during the upload, or be removed.
+  const begin = () => {
+    const path = context.path();
+    return ({ id, name }) => {
+      document.querySelector(`#${kind}-images`).prepend(el("option", { value: id, label: name }));
+      return context.replace(path, id);
+    };
   };
   context.inputs.push(show);
   // The list is updated on focus, because another control may have uploaded an image.
@@ -288,7 +341,7 @@ function imageChoice(kind, get, set, context) {
     event.stopPropagation();
     set(input.value);
   });
-  return el("div", { className: "structure" }, input, imageUpload(context.form, kind, take));
+  return el("div", { className: "structure" }, input, imageUpload(context.form, kind, begin, context.showStates()));
 }
 
 /** Fills a `select` with the images of one kind. An image of another kind is added if it is the current value. */

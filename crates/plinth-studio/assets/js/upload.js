@@ -3,7 +3,7 @@
 
 import { el, need, reason } from "./dom.js";
 import { showModels } from "./library.js";
-import { countUpload, isUploading, post, upload } from "./session.js";
+import { countUpload, isUploading, post, sendWhenAllowed, upload } from "./session.js";
 
 /** Maximum size in bytes of a file that is hashed before its upload. Hashing needs the whole file in memory. */
 const HASHED_BYTES = 256 * 1024 * 1024;
@@ -40,26 +40,66 @@ if (form) {
   };
 
   class Transfer {
+    #cancelled = new AbortController();
+    #isRunning = false;
+    #hasWaited = false;
+
     /** @param {File} file */
     constructor(file) {
       this.file = file;
+      // Browsers may record the state of a file, by which they notice later changes, not before its size is read.
+      this.size = file.size;
       this.bar = el("progress", { max: 1, value: 0, "aria-label": `Progress of ${file.name}` });
       this.state = el("span", { className: "quiet", textContent: "waits" });
       this.name = el("span", { textContent: file.name });
-      this.row = el("li", {}, this.name, this.state, this.bar);
+      this.button = el("button", { type: "button", "aria-label": `Cancel the upload of ${file.name}`, textContent: "Cancel" });
+      this.button.addEventListener("click", () => this.cancel());
+      this.row = el("li", {}, this.name, this.state, this.button, this.bar);
     }
 
     async run() {
+      const { signal } = this.#cancelled;
+      if (signal.aborted) return;
+      this.#isRunning = true;
+      const allowed = (send) => sendWhenAllowed(send, (message) => this.wait(message), signal);
       try {
-        this.end(await this.known() ?? await this.send());
+        this.end(await allowed(() => this.known()) ?? await allowed(() => this.send()));
       } catch (error) {
-        this.fail(reason(error));
+        if (signal.aborted) this.showCancelled();
+        else this.fail(reason(error));
       }
     }
 
     /** @param {string} message */
-    fail(message) {
+    wait(message) {
+      this.state.textContent = `waiting: ${message}`;
+      if (!this.#hasWaited) told.textContent = `${this.file.name} is waiting: ${message}`;
+      this.#hasWaited = true;
+    }
+
+    cancel() {
+      this.#cancelled.abort();
+      // A running transfer shows its result itself: the server may have received the whole file already.
+      if (!this.#isRunning) this.showCancelled();
+    }
+
+    showCancelled() {
+      this.endRow();
+      this.state.textContent = "cancelled";
+      told.textContent = `${this.file.name} cancelled`;
+    }
+
+    /** Removes the progress and the button. If the button has the focus, moves the focus to the next button. */
+    endRow() {
+      const isFocused = document.activeElement === this.button;
       this.bar.remove();
+      this.button.remove();
+      if (isFocused) (list.querySelector("button") ?? input).focus();
+    }
+
+    /** @param {string} message */
+    fail(message) {
+      this.endRow();
       this.state.remove();
       this.row.append(el("span", { className: "bad", textContent: message }));
       told.textContent = `${this.file.name}: ${message}`;
@@ -67,11 +107,11 @@ if (form) {
 
     /** Returns the model that has the same file; null if there is no such model, or if the file cannot be hashed. */
     async known() {
-      if (!window.crypto?.subtle || this.file.size > HASHED_BYTES || !this.file.name.toLowerCase().endsWith(".glb")) return null;
+      if (!window.crypto?.subtle || this.size > HASHED_BYTES || !this.file.name.toLowerCase().endsWith(".glb")) return null;
       this.state.textContent = "is compared";
       const hash = await crypto.subtle.digest("SHA-256", await this.file.arrayBuffer());
       const sha256 = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      const { exists, modelId } = await post(form.dataset.check, new URLSearchParams({ form_token: token(), sha256 }));
+      const { exists, modelId } = await post(form.dataset.check, new URLSearchParams({ form_token: token(), sha256 }), this.#cancelled.signal);
       return exists ? { modelId, duplicate: true } : null;
     }
 
@@ -83,11 +123,11 @@ if (form) {
       return upload(form.action, body, (fraction) => {
         this.bar.value = fraction;
         this.state.textContent = fraction < 1 ? `${Math.floor(100 * fraction)} %` : "is checked";
-      });
+      }, this.#cancelled.signal);
     }
 
     end({ modelId, duplicate }) {
-      this.bar.remove();
+      this.endRow();
       this.state.className = "good";
       this.state.textContent = duplicate ? "was there already" : "is a model now";
       told.textContent = `${this.file.name} ${this.state.textContent}`;

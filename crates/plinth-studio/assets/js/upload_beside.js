@@ -9,6 +9,10 @@ const IMAGES = "image/png,image/jpeg,image/webp";
 const PARTS = [[".sdr.webp", "sdr"], [".gainmap.webp", "gainmap"], [".json", "metadata"], [".webp", "thumb"]];
 
 /** @typedef {{id: string, name: string}} Made the image or environment that the server has stored */
+/**
+ * Called when an upload begins. Returns a function that is called with the stored asset, and returns whether it has chosen the asset.
+ * @typedef {() => (made: Made) => boolean} Begin
+ */
 
 /**
  * Returns a button that uploads an asset.
@@ -20,12 +24,14 @@ const PARTS = [[".sdr.webp", "sdr"], [".gainmap.webp", "gainmap"], [".json", "me
  * @param {boolean} [upload.multiple] whether several files make one asset
  * @param {string} upload.busy message that is shown during the upload
  * @param {(body: FormData, files: File[]) => void} upload.fill
- * @param {(made: Made) => void} upload.take
+ * @param {Begin} upload.begin
+ * @param {HTMLElement | null} [upload.states] contains the states of the uploads of several buttons; by default, the state is shown
+ *   below the button
  */
-function uploader(form, { address, label, accept, multiple = false, busy, fill, take }) {
+function uploader(form, { address, label, accept, multiple = false, busy, fill, begin, states = null }) {
   const file = /** @type {HTMLInputElement} */ (el("input", { type: "file", accept, multiple, hidden: true, "aria-label": label }));
   const button = /** @type {HTMLButtonElement} */ (el("button", { type: "button", textContent: label }));
-  const state = el("p", { role: "status" });
+  const own = el("p", { role: "status" });
   button.addEventListener("click", () => file.click());
   // Choosing a file does not change a setting yet, so the composer must not get this event.
   file.addEventListener("input", (event) => event.stopPropagation());
@@ -36,35 +42,41 @@ function uploader(form, { address, label, accept, multiple = false, busy, fill, 
     const body = new FormData();
     body.set("form_token", need("[name=form_token]", form).value);
     fill(body, files);
+    const take = begin();
     file.value = "";
+    for (const ended of states?.querySelectorAll("[data-ended]") ?? []) ended.remove();
+    const state = states?.appendChild(el("p", { role: "status" })) ?? own;
     state.className = "quiet";
     state.textContent = busy;
     button.disabled = true;
     try {
       const made = await post(address, body);
-      take(made);
-      state.textContent = `${made.name} is uploaded.`;
+      const isChosen = take(made);
+      state.textContent = isChosen ? `${made.name} is uploaded.` : `${made.name} is uploaded. It is not chosen, because its place was removed.`;
     } catch (error) {
       state.className = "problem";
       state.textContent = reason(error);
     }
+    state.dataset.ended = "";
     button.disabled = false;
   });
-  return el("div", { className: "upload-beside" }, button, file, state);
+  return el("div", { className: "upload-beside" }, button, file, states === null ? own : null);
 }
 
 /**
  * Returns a button that uploads an image.
  * @param {HTMLFormElement} form
  * @param {"decal" | "background" | "texture"} kind
- * @param {(made: Made) => void} take
+ * @param {Begin} begin
+ * @param {HTMLElement | null} [states] contains the states of the uploads of several buttons; by default, the state is shown below the
+ *   button
  */
-export function imageUpload(form, kind, take) {
+export function imageUpload(form, kind, begin, states = null) {
   const fill = (/** @type {FormData} */ body, /** @type {File[]} */ [image]) => {
     body.set("kind", kind);
     body.set("file", image);
   };
-  return uploader(form, { address: form.dataset.images ?? "", label: `Upload a ${kind}…`, accept: IMAGES, busy: "Uploading…", fill, take });
+  return uploader(form, { address: form.dataset.images ?? "", label: `Upload a ${kind}…`, accept: IMAGES, busy: "Uploading…", fill, begin, states });
 }
 
 /**
@@ -88,11 +100,12 @@ function fillEnvironment(body, files) {
  * @param {import("./values.js").Values} values
  */
 export function choiceUploads(form, values) {
-  const takeInto = (/** @type {string} */ key) => (/** @type {Made} */ { id, name }) => {
+  const takeInto = (/** @type {string} */ key) => () => (/** @type {Made} */ { id, name }) => {
     const [choice] = values.controls.get(key)?.inputs ?? [];
     choice?.append(el("option", { value: id, textContent: name }));
     values.set(key, id);
     values.commit();
+    return true;
   };
   const addBeside = (/** @type {string} */ key, /** @type {HTMLElement} */ upload) => {
     values.controls.get(key)?.inputs[0]?.after(upload);
@@ -105,6 +118,6 @@ export function choiceUploads(form, values) {
     multiple: true,
     busy: "Uploading and encoding. A large panorama takes half a minute.",
     fill: fillEnvironment,
-    take: takeInto("envId"),
+    begin: takeInto("envId"),
   }));
 }

@@ -29,6 +29,7 @@ use crate::response::wants_json;
 use crate::studio::Studio;
 
 const LOOK_CHANGED: &str = "this look was changed after the page was opened";
+const NO_MODEL_LEFT: &str = "none of the models can be rendered any more";
 const MODELS_LEFT_OUT: &str =
     "some of the models cannot be rendered any more; check the price before you order renders of the others";
 
@@ -84,12 +85,17 @@ pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sen
     let caller = sent.user.editor()?;
     let candidates = studio.service.order_candidates(caller, &chosen_models(&sent)?).await?;
     let count = candidates.iter().filter(|one| one.problem.is_none()).count();
+    let is_script = wants_json(&headers);
+    if count == 0 && is_script {
+        return Ok(outdated(NO_MODEL_LEFT, "model"));
+    }
     if count == 0 {
         return show(&studio, &sent, candidates, Shown::default()).await;
     }
-    let is_script = wants_json(&headers);
     let look = match chosen_look(&studio, caller, &sent).await {
-        Ok(look) if is_script && look.is_changed => return Ok(rejected(&look_changed())),
+        Ok(look) if is_script && look.is_changed => {
+            return Ok(outdated(&format!("{LOOK_CHANGED}; show the price again"), "look"));
+        }
         Ok(look) => look,
         Err(error) if is_script => return Ok(rejected(&error)),
         Err(error) => return Err(error.into()),
@@ -161,9 +167,11 @@ async fn chosen_look(studio: &Studio, caller: &Caller, sent: &SessionFields) -> 
     Ok(ChosenLook { settings, is_changed })
 }
 
-/// Returns the error for a script that asks for the price of a look that its page does not show any more.
-fn look_changed() -> ServiceError {
-    ServiceError::new(ErrorCode::BadRequest, format!("{LOOK_CHANGED}; reload the page")).with_status(409)
+/// Returns the JSON response to a script whose page shows models or a look that have changed since. `field` is the name of their
+/// field. The script then sends the form as a browser does, so that the response is the page with the present models and looks.
+fn outdated(message: &str, field: &str) -> Response {
+    let error = json!({"code": ErrorCode::BadRequest.as_str(), "message": sentence(message), "setting": field});
+    (StatusCode::CONFLICT, Json(json!({"error": error}))).into_response()
 }
 
 async fn show(studio: &Studio, sent: &SessionFields, candidates: Vec<Candidate>, result: Shown) -> Result<Response> {

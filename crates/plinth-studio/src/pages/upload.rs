@@ -18,7 +18,7 @@ use crate::form::{SessionForm, check_file_form};
 use crate::format::sentence;
 use crate::frame::{Frame, page};
 use crate::multipart::{FileForm, chunk, skip};
-use crate::response::wants_json;
+use crate::response::{wants_json, with_retry};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -135,7 +135,7 @@ fn json_of(received: Vec<Received>) -> Response {
         Err(error) => {
             let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
             let body = json!({"error": {"code": error.code.as_str(), "message": sentence(&error.message)}});
-            (status, Json(body)).into_response()
+            with_retry((status, Json(body)).into_response(), error.retry_after_secs)
         }
     }
 }

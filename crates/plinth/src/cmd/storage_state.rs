@@ -39,7 +39,8 @@ pub(super) enum State {
 
 const SQLITE_CURE: &str =
     "check that it is intact and that this user may write to it and its folder, or set another with --database-url";
-const FOLDER_CURE: &str = "check that this user may write there, or set another folder with --data";
+const NEW_DATABASE_CURE: &str = "check that this user may write there, or set another with --data or --database-url";
+const NEW_STORE_CURE: &str = "check that this user may write there, or set another with --data or --store-url";
 const DATABASE_CURE: &str = "start it, or set another with --database-url";
 const FILES_CURE: &str = "check that this user may write to the folder, or set another with --store-url";
 const STORE_CURE: &str = "make it reachable, or set another with --store-url";
@@ -48,13 +49,13 @@ impl StorageState {
     /// Checks the database and the store. Does not change or create anything.
     pub(super) async fn look(config: &Config) -> Self {
         let database = if let Some(file) = missing_path(&config.database_url, "sqlite://") {
-            State::of_missing("SQLite", file.parent().unwrap_or(file))
+            State::of_missing("SQLite", file.parent().unwrap_or(file), NEW_DATABASE_CURE)
         } else {
             let (name, cure) = if config.is_shared() { ("PostgreSQL", DATABASE_CURE) } else { ("SQLite", SQLITE_CURE) };
             State::from(name, ping_database(config).await, cure)
         };
         let storage = if let Some(folder) = missing_path(&config.store_url, "file://") {
-            State::of_missing("local files", folder)
+            State::of_missing("local files", folder, NEW_STORE_CURE)
         } else {
             let is_local = config.store_url.starts_with("file:");
             let (name, cure) = if is_local { ("local files", FILES_CURE) } else { ("S3", STORE_CURE) };
@@ -81,11 +82,11 @@ impl State {
     }
 
     /// Returns the state of a local database or store that does not exist. The server will create its files in `folder`.
-    fn of_missing(name: &'static str, folder: &Path) -> Self {
+    fn of_missing(name: &'static str, folder: &Path, cure: &'static str) -> Self {
         let checked = config::check_writable(folder);
         match checked.with_context(|| format!("no files can be created in {}", folder.display())) {
             Ok(()) => Self::NotYet(name),
-            Err(error) => Self::NotCreatable { problem: super::one_line(&error), cure: FOLDER_CURE },
+            Err(error) => Self::NotCreatable { problem: super::one_line(&error), cure },
         }
     }
 

@@ -44,7 +44,8 @@ pub(super) async fn asks_before_leaving(page: &Chromium) -> bool {
     page.run(asks).await == true
 }
 
-fn model(folder: &Path, name: &str) -> String {
+/// Writes the file of a model, and returns its path.
+pub(super) fn model(folder: &Path, name: &str) -> String {
     let path = folder.join(format!("{name}.glb"));
     std::fs::write(&path, glb_with_triangle(name)).unwrap();
     path.to_str().unwrap().to_owned()
@@ -183,6 +184,58 @@ async fn everything_but_previews_works_without_scripts() {
     page.click("button[value=order]").await;
     page.until("location.pathname.startsWith('/renders/')").await;
     page.until("document.querySelector('.running .status')?.textContent === 'Waiting'").await;
+    // A checkbox that needs scripts is hidden, and the buttons for chosen models are shown.
+    page.open(&format!("{}/", served.server.base)).await;
+    page.until("document.querySelector('.choose-all')?.checkVisibility() === false").await;
+    page.until("document.querySelector('.bulk-bar button').checkVisibility()").await;
+}
+
+/// A checkbox chooses all models of the page, and shows whether none, some or all of them are chosen.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_models_of_a_page_are_chosen_together() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    for name in ["chair", "lamp"] {
+        served.client.upload(name, None).await;
+    }
+    sign_in(&served, &page).await;
+    let click = async |selector: &str| {
+        page.run(&format!("document.querySelector('{selector}').click();")).await;
+    };
+    let until_chosen = async |text: &str, state: &str| {
+        page.until(&format!("document.querySelector('.count').textContent === '{text}'")).await;
+        page.until(&format!("document.querySelector('.choose-all input').matches('{state}')")).await;
+    };
+    until_chosen("With the chosen models", ":not(:checked)").await;
+    click(".choose-all input").await;
+    until_chosen("2 models chosen", ":checked").await;
+    click(".pick input").await;
+    until_chosen("1 model chosen", ":indeterminate").await;
+    click(".choose-all input").await;
+    until_chosen("2 models chosen", ":checked:not(:indeterminate)").await;
+    click(".choose-all input").await;
+    until_chosen("With the chosen models", ":not(:checked, :indeterminate)").await;
+    page.until("document.querySelectorAll('.pick input:checked').length === 0").await;
+    page.until("document.querySelector('.choose-all').checkVisibility()").await;
+    page.until("!document.querySelector('.bulk-bar button').checkVisibility()").await;
+    fits(&page).await;
+    no_errors(&page).await;
+}
+
+/// The name of a model that is written from right to left begins at the right, also if it ends with Latin letters.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_are_written_in_the_direction_of_their_first_letter() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    served.client.upload("כסא", None).await;
+    sign_in(&served, &page).await;
+    let is_from_right = "const text = document.querySelector('.tile .name').firstChild, range = document.createRange(); \
+         const left = (i) => { range.setStart(text, i); range.setEnd(text, i + 1); return range.getBoundingClientRect().left; }; \
+         return left(0) > left(text.length - 1);";
+    assert_eq!(page.run(is_from_right).await, true);
+    let plain = "return ['h1', '.who', '#search', '#tag', 'option'].filter((one) => \
+                 getComputedStyle(document.querySelector(one)).unicodeBidi !== 'plaintext');";
+    assert_eq!(page.run(plain).await, json!([]));
 }
 
 /// A model that is selected while its tile is being replaced stays selected, and its checkbox keeps the focus.

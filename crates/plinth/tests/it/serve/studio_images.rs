@@ -229,6 +229,48 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     no_errors(&page).await;
 }
 
+/// Script that holds each upload until `window.release` is called.
+const HOLD_UPLOADS: &str = "const send = window.fetch; \
+    window.fetch = (address, options) => !(options?.body instanceof FormData) ? send(address, options) : \
+      new Promise((done) => { window.release = () => done(send(address, options)); });";
+
+/// An image for a decal goes to this decal, even if the decal has another place in the list when the image arrives. If the decal was
+/// removed, the image is only added to the list of images.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_uploaded_image_goes_to_its_decal() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let model = served.client.upload("chair", None).await.text("modelId");
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
+    page.until("document.querySelector('[data-key=decals] .reset')").await;
+    page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
+    let press = |label: &str| format!("document.querySelector('[aria-label=\"{label}\"]').click();");
+    page.run(&press("Add to decals").repeat(2)).await;
+    page.until("document.querySelectorAll('[data-key=decals] input[type=file]').length === 2").await;
+    page.run(HOLD_UPLOADS).await;
+    let second = "[data-key=decals] fieldset:nth-of-type(2) input[type=file]";
+    page.type_into(second, &file(&served, "logo.png", &png(90))).await;
+    page.until("window.release").await;
+    page.run(&press("Remove decals 1")).await;
+    page.run("window.release();").await;
+    let state = "document.querySelector('[data-key=decals] [role=status]').textContent";
+    page.until(&format!("{state} === 'logo.png is uploaded.'")).await;
+    let logo = ids(&served.client, "/overlays?layer=decal").await.remove(0);
+    let decals = "return JSON.parse(document.querySelector('#decals').value).map((one) => [one.id, one.imageAssetId]);";
+    assert_eq!(page.run(decals).await, json!([["decal-2", logo]]));
+    page.until(&format!("document.querySelector('[aria-label=\"decals 1 imageAssetId\"]').value === '{logo}'")).await;
+    page.run("window.release = null;").await;
+    page.type_into("[data-key=decals] input[type=file]", &file(&served, "star.png", &png(200))).await;
+    page.until("window.release").await;
+    page.run(&press("Remove decals 1")).await;
+    page.run("window.release();").await;
+    page.until(&format!("{state}.startsWith('star.png is uploaded. It is not chosen')")).await;
+    assert_eq!(page.run("return document.querySelector('#decals').value;").await, "");
+    let names = "[...document.querySelectorAll('#decal-images option')].map((one) => one.label)";
+    page.until(&format!("{names}.join() === 'star.png,logo.png'")).await;
+}
+
 /// The browser asks before the composer is left during an upload, which this would end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_composer_is_not_left_unasked_during_an_upload() {
@@ -239,10 +281,7 @@ async fn the_composer_is_not_left_unasked_during_an_upload() {
     page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
     page.until("document.querySelector('[data-key=bgImageId] .upload-beside')").await;
     assert!(!asks_before_leaving(&page).await);
-    let hold = "const send = window.fetch; \
-                window.fetch = (address, options) => !(options?.body instanceof FormData) ? send(address, options) : \
-                  new Promise((done) => { window.release = () => done(send(address, options)); });";
-    page.run(hold).await;
+    page.run(HOLD_UPLOADS).await;
     page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
     page.type_into("[data-key=bgImageId] input[type=file]", &file(&served, "sky.png", &png(90))).await;
     page.until("window.release").await;

@@ -8,6 +8,8 @@ use serde_json::json;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
+use super::studio_browser::{sign_in, sign_in_elsewhere};
+use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
 /// A text that runs as code on a page that does not escape it.
@@ -157,7 +159,8 @@ async fn an_order_has_the_look_and_the_models_of_its_page(served: Served) {
     assert!(page.shows("<strong>10 credits</strong>"), "{}", page.html);
     let (status, said) = browser.ask("/looks/order", &[&chosen[..], &[("look", earlier.as_str())]].concat()).await;
     let message = said["error"]["message"].as_str().unwrap_or_default();
-    assert!(status == 409 && message.contains("reload the page"), "{said}");
+    assert!(status == 409 && message.contains("show the price again"), "{said}");
+    assert_eq!(said["error"]["setting"], "look", "the script sends the form to get the present look");
     assert_eq!(total().await, 100, "nothing was ordered");
     // A replacement by the same settings changes nothing.
     id_of(&browser.save_look(&chair, "Ours", &replaced).await);
@@ -170,6 +173,8 @@ async fn an_order_has_the_look_and_the_models_of_its_page(served: Served) {
     let page = browser.send("/looks/order", &order(shown_look(&page, "pure-white").as_str())).await;
     assert!(page.status == 409 && page.shows("lamp.glb</strong>: It is archived"), "{}", page.html);
     assert!(page.shows("cannot be rendered any more") && page.shows("Order 1 render</button>"), "{}", page.html);
+    let (status, said) = browser.ask("/looks/order", &[("model", lamp.as_str()), ("look", present.as_str())]).await;
+    assert_eq!((status, &said["error"]["setting"]), (409, &json!("model")), "{said}");
     assert_eq!(total().await, 90, "nothing was ordered");
 }
 
@@ -243,4 +248,39 @@ on_both! {
     a_look_is_saved_renamed_replaced_and_deleted the_composer_starts_with_the_chosen_look
     one_order_applies_a_look_to_several_models an_order_has_the_look_and_the_models_of_its_page
     strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too large_forms_that_are_sent_together_do_not_block_each_other
+}
+
+/// The page of an order says that the session has ended, and keeps its selection, so that the user can order from it after signing in
+/// again in another tab.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_of_an_order_keeps_its_selection_without_a_session() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    model(&served.client, "chair").await;
+    sign_in(&served, &page).await;
+    page.until("document.querySelector('.pick input')").await;
+    page.run("document.querySelector('.pick input').click();").await;
+    page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
+    page.click("button[value=render]").await;
+    let is_priced = "document.querySelector('form.look-order .price')?.textContent.includes('credit') && \
+                     !document.querySelector('button[value=order]').hidden";
+    page.until(is_priced).await;
+    let sign_out = "window.isSame = true; \
+                    const form_token = document.querySelector('[name=form_token]').value; \
+                    return fetch('/sign-out', {method: 'POST', body: new URLSearchParams({form_token})}).then(({ok}) => ok);";
+    assert_eq!(page.run(sign_out).await, true);
+    page.click("button[value=order]").await;
+    page.until("document.querySelector('.problem[role=alert]')?.textContent.includes('no longer signed in')").await;
+    page.until("window.isSame && document.querySelector('button[value=price]').checkVisibility()").await;
+    assert_eq!(page.run("return document.querySelector('button[value=order]').hidden;").await, true);
+    sign_in_elsewhere(&served, &page).await;
+    page.click("button[value=price]").await;
+    page.until(&format!("window.isSame && {is_priced}")).await;
+    // The order has the token of the present session, too.
+    sign_in_elsewhere(&served, &page).await;
+    page.click("button[value=order]").await;
+    page.until("location.pathname === '/renders'").await;
+    let renders = served.client.get("/renders").await;
+    let ordered = renders.data().as_array().unwrap().iter().filter(|one| one["isSystemPreview"] == false).count();
+    assert_eq!(ordered, 1);
 }

@@ -449,20 +449,6 @@ async fn a_render_returns_to_the_queue_if_ffmpeg_finds_the_disk_full() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_claims_nothing_for_a_while_after_ffmpeg_has_found_its_disk_full() {
-    let deployment = Deployment::new().await;
-    let ids = [
-        deployment.upload_and_render("chair", tiny()).await,
-        deployment.upload_and_render("stool", json!({"quality": "share", "length": 0.08})).await,
-    ];
-    // Only one lease expires, because the worker has not claimed the other render.
-    leave_on_a_full_disk(&deployment, &ids[0], "*960x540*").await;
-    for id in &ids {
-        assert_eq!(deployment.render(id).await.status, RenderStatus::Pending);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_packaging_returns_to_the_queue_if_ffmpeg_finds_the_disk_full() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 0.5})).await;

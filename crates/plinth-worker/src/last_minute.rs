@@ -1,0 +1,42 @@
+//! Remembers for a minute that something has happened.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time for which an event counts as recent.
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Whether an event has happened within the last minute.
+#[derive(Debug, Default)]
+pub(crate) struct LastMinute {
+    until: Mutex<Option<Instant>>,
+}
+
+impl LastMinute {
+    /// Notes that the event has happened at the time `now`.
+    pub(crate) fn note(&self, now: Instant) {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(now + MINUTE);
+    }
+
+    /// Returns whether the event has happened in the minute before `now`.
+    pub(crate) fn is_recent(&self, now: Instant) -> bool {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| now < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_recent_for_a_minute() {
+        let (event, begin) = (LastMinute::default(), Instant::now());
+        let after = |secs: u64| begin + Duration::from_secs(secs);
+        assert!(!event.is_recent(begin));
+        event.note(begin);
+        assert!(event.is_recent(begin) && event.is_recent(after(59)));
+        assert!(!event.is_recent(after(60)));
+        event.note(after(50));
+        assert!(event.is_recent(after(109)) && !event.is_recent(after(110)));
+    }
+}
