@@ -151,6 +151,14 @@ class Promises(unittest.TestCase):
         self.assertEqual(listeners(), expected("[::]"))
         self.assertEqual(listeners(values=HERE / "values/bare.yaml"), expected("0.0.0.0"))
 
+    def test_the_service_of_the_api_may_have_two_ip_families(self):
+        def families(values=None):
+            [found] = [o["spec"] for o in of_kind(objects(values=values), "Service") if o["metadata"]["name"].endswith("-api")]
+            return found.get("ipFamilyPolicy"), found.get("ipFamilies")
+
+        self.assertEqual(families(), (None, None))
+        self.assertEqual(families(HERE / "values/public.yaml"), ("PreferDualStack", ["IPv6", "IPv4"]))
+
     def test_all_pods_trust_authorities_of_your_own_and_those_of_the_image(self):
         def trusted(**source):
             flags = [flag for key, value in source.items() for flag in ("--set", f"certificateAuthorities.{key}={value}")]
@@ -181,7 +189,8 @@ class Promises(unittest.TestCase):
                                 if not pod_name.endswith("-migrate")))
 
     def test_values_of_a_chart_without_these_values_still_work(self):
-        new = ["listenAddress", "podSecurityContext", "adaptSecurityContext", "certificateAuthorities", "metrics.alerts.selector"]
+        new = ["listenAddress", "podSecurityContext", "adaptSecurityContext", "certificateAuthorities", "metrics.alerts.selector",
+               "api.ipFamilyPolicy", "api.ipFamilies"]
         kept = ["--values", str(HERE / "values/watched.yaml")]
         without = [flag for name in new for flag in ("--set-json", f"{name}=null")]
         self.assertEqual(objects(*kept, *without), objects(*kept))
@@ -476,7 +485,8 @@ class Promises(unittest.TestCase):
         for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "workerPools[0].encoder=h264_vaapi", "store.url=file:///x",
                      "database.workerConnections=1", "workerOutageSeconds=1801", "migration.timeoutSeconds=60",
                      "environment.PLINTH_WORKER_GRACE_SECONDS=60", "environment.PLINTH_WORKER_OUTAGE_SECONDS=60",
-                     "environment.PLINTH_METRICS_LISTEN=127.0.0.1:1", "listenAddress=localhost", "adaptSecurityContext=maybe"]:
+                     "environment.PLINTH_METRICS_LISTEN=127.0.0.1:1", "listenAddress=localhost", "adaptSecurityContext=maybe",
+                     "api.ipFamilyPolicy=DualStack", "api.ipFamilies={ipv6}"]:
             self.assertNotEqual(helm("template", RELEASE, str(CHART), "--set", flag).returncode, 0, flag)
 
 
@@ -538,6 +548,29 @@ class Alerts(unittest.TestCase):
             given = ["--set-json", f"metrics.alerts.selector={json.dumps(own)}"]
             check(own, *given)
             check(own, *given, *scraped_otherwise)
+
+    def test_the_dashboard_of_each_release_has_its_own_series_and_names(self):
+        def dashboard(*flags, release=RELEASE, namespace="plinth"):
+            done = helm("template", release, str(CHART), "--namespace", namespace, "--set", "metrics.dashboard.enabled=true", *flags)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            [found] = [o for o in yaml.safe_load_all(done.stdout) if o and o["metadata"]["name"].endswith("-dashboard")]
+            [(file, text)] = found["data"].items()
+            return file, json.loads(text)
+
+        def queries(found):
+            return [target["expr"] for panel in found["panels"] for target in panel["targets"]]
+
+        plain = json.loads((CHART / "files/dashboard.json").read_text())
+        monitored, labels = ["--set", "metrics.serviceMonitor.enabled=true"], self.labels()
+        self.assertEqual(queries(dashboard()[1]), queries(plain))
+        own = dashboard(*monitored)
+        for query, before in zip(queries(own[1]), queries(plain)):
+            self.assertEqual(before.count("plinth_"), query.count(f"{{{labels}"), query)
+            self.assertEqual(query.replace(f"{{{labels},", "{").replace(f"{{{labels}}}", ""), before)
+        self.assertEqual({**own[1], **{key: plain[key] for key in ("panels", "title", "uid")}}, plain)
+        found = [own, dashboard(*monitored, release="other"), dashboard(*monitored, namespace="other")]
+        for names in ({file for file, _ in found}, {one["uid"] for _, one in found}, {one["title"] for _, one in found}):
+            self.assertEqual(len(names), 3, names)
 
     def test_alerts_and_dashboard_name_metrics_that_the_program_has(self):
         declared = set()

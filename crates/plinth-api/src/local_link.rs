@@ -4,6 +4,7 @@
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::header::CONTENT_RANGE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
@@ -63,6 +64,11 @@ pub(crate) async fn put_file(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
+    // Otherwise a part would be stored as if it were the whole file (RFC 9110, section 14.5).
+    if headers.contains_key(CONTENT_RANGE) {
+        let message = "a file cannot be sent in parts; send the whole file, without the header Content-Range";
+        return Err(ApiError::bad_request(message));
+    }
     let link = link(path, query);
     let mut file = api.service.begin_local_put(&link, content_length(&headers)).await?;
     drain_limit.extend();

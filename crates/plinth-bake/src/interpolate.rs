@@ -147,6 +147,21 @@ mod tests {
     }
 
     #[test]
+    fn a_mesh_whose_triangles_are_turned_has_the_same_light() {
+        let linear = |w: [f32; 3]| w[0] + 2.0 * w[1] + 4.0 * w[2];
+        let original = mesh([1.0, 2.0, 4.0, 8.0], &[(1, 2, &linear)]);
+        let turned = original.clone().turned();
+        assert_eq!(turned.front, original.front);
+        let lattice = Lattice { level: 2 };
+        for point in lattice.points() {
+            let [first, second, third] = lattice.weights(point);
+            let found = turned.grids[0].front[lattice.index(point)];
+            assert_eq!(found, light(linear([first, third, second])));
+        }
+        assert_eq!(turned.turned(), original);
+    }
+
+    #[test]
     fn light_is_interpolated_linearly() {
         let between = LightInterpolator::new(&mesh([1.0; 4], &[]), &mesh([0.0, 1.0, 2.0, 3.0], &[]), &INDICES);
         let direct: Vec<f32> = between.at(0.25).front.iter().map(|light| light.direct.x).collect();

@@ -197,6 +197,20 @@ impl BakedMesh {
         let grids = self.grids.iter_mut().flat_map(|grid| grid.front.iter_mut().chain(&mut grid.back));
         self.front.iter_mut().chain(&mut self.back).chain(grids)
     }
+
+    /// Returns the light of the same mesh after the second and the third corner of all triangles are swapped.
+    #[must_use]
+    pub fn turned(mut self) -> Self {
+        for grid in &mut self.grids {
+            let lattice = grid.lattice;
+            for side in [&mut grid.front, &mut grid.back] {
+                if !side.is_empty() {
+                    *side = lattice.points().map(|(i, j)| side[lattice.index((j, i))]).collect();
+                }
+            }
+        }
+        self
+    }
 }
 
 /// The light on one triangle, stored at the points of a lattice.

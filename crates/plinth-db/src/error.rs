@@ -18,6 +18,13 @@ pub enum DbError {
         /// Error of the file system.
         source: std::io::Error,
     },
+    /// The file of an open SQLite database was moved, deleted or replaced.
+    #[error(
+        "{} is no longer the database that was opened; changes since then are in the old file. Stop the program, put the \
+         file back, and start the program again",
+        file.display()
+    )]
+    FileReplaced { file: PathBuf },
     /// The database cannot be copied to a file.
     #[error("{problem}")]
     Copy {

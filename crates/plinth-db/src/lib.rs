@@ -18,6 +18,7 @@ mod real_path;
 mod render_hours;
 mod row;
 mod sql;
+mod sqlite_file;
 mod states;
 mod system;
 mod table;

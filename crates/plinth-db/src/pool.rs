@@ -19,6 +19,7 @@ use crate::error::DbError;
 use crate::migrate::{check_is_supported, migrator};
 use crate::migration_lock;
 use crate::sql::{Sql, params};
+use crate::sqlite_file::SqliteFile;
 use crate::system::create_sqlite_file;
 
 /// Timeout for a connection from the pool, and for SQLite's lock of the database file.
@@ -114,7 +115,7 @@ pub struct Db {
 enum Pools {
     // SQLite allows one writer at a time, but its file lock does not serve waiting writers in order. So all writers
     // share the one connection of `writer`, a pool that serves them in order.
-    Sqlite { writer: SqlitePool, readers: SqlitePool, checkpoints: Checkpoints },
+    Sqlite { writer: SqlitePool, readers: SqlitePool, checkpoints: Checkpoints, file: Arc<SqliteFile> },
     // Workers use the connections in `leases` to renew their leases, which thus succeeds even while requests of clients
     // use all connections in `requests`.
     Postgres { requests: PgPool, leases: PgPool },
@@ -173,9 +174,12 @@ impl Db {
         }
     }
 
-    /// Runs a trivial query to check that the database responds. The future should not be dropped before it ends: otherwise its
-    /// connection cannot be used again until the database responds.
+    /// Runs a trivial query to check that the database responds, and checks that the file of a SQLite database is still in its place.
+    /// The future should not be dropped before it ends: otherwise its connection cannot be used again until the database responds.
     pub async fn ping(&self) -> Result<()> {
+        if let Pools::Sqlite { file, .. } = &self.pools {
+            file.check().await?;
+        }
         let mut conn = self.read().await?;
         let sql = "SELECT CAST(1 AS BIGINT) AS one";
         let answered = timeout(PING_TIMEOUT, conn.fetch_one(sql, params![])).await;
@@ -219,7 +223,7 @@ impl Db {
     /// Closes all connections. Waits until the connections in use are returned to the pool.
     pub async fn close(&self) {
         match &self.pools {
-            Pools::Sqlite { writer, readers, checkpoints } => {
+            Pools::Sqlite { writer, readers, checkpoints, .. } => {
                 readers.close().await;
                 checkpoints.close().await;
                 writer.close().await;
@@ -285,9 +289,13 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
     if options.may_change {
         migrator(false).run(&writer).await?;
     }
+    let file = Arc::new(SqliteFile::opened_at(path)?);
+    // If the file is deleted later, new connections must not create an empty one in its place.
+    let connect = connect.create_if_missing(false);
+    writer.set_connect_options(connect.clone());
     let checkpoints = Checkpoints::new(pool(1).connect_lazy_with(connect.clone()));
     let readers = pool(SQLITE_READERS).connect_lazy_with(connect.pragma("query_only", "on"));
-    Ok(Pools::Sqlite { writer, readers, checkpoints })
+    Ok(Pools::Sqlite { writer, readers, checkpoints, file })
 }
 
 async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
@@ -359,6 +367,39 @@ mod tests {
         std::fs::set_permissions(file, Permissions::from_mode(0o640)).unwrap();
         Db::open(database.address(), DbOptions::default()).await.unwrap().close().await;
         assert_eq!(mode(file), 0o640);
+    }
+
+    #[tokio::test]
+    async fn a_sqlite_database_whose_file_was_moved_or_replaced_does_not_respond() {
+        let database = TestDatabase::sqlite();
+        let file = Path::new(database.address().strip_prefix("sqlite://").unwrap());
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        db.ping().await.unwrap();
+        let elsewhere = file.with_file_name("elsewhere.db");
+        std::fs::rename(file, &elsewhere).unwrap();
+        let error = db.ping().await.unwrap_err();
+        assert!(matches!(error, DbError::FileReplaced { .. }), "{error}");
+        std::fs::write(file, "").unwrap();
+        let error = db.ping().await.unwrap_err();
+        assert!(matches!(error, DbError::FileReplaced { .. }), "{error}");
+        std::fs::rename(&elsewhere, file).unwrap();
+        db.ping().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn connections_do_not_replace_a_deleted_sqlite_database_by_an_empty_one() {
+        let database = TestDatabase::sqlite();
+        let file = Path::new(database.address().strip_prefix("sqlite://").unwrap());
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        std::fs::remove_file(file).unwrap();
+        // Opening the database has left an idle connection, so that only a further one is made.
+        let mut connections = Vec::new();
+        while connections.len() < SQLITE_READERS as usize
+            && let Ok(connection) = db.read().await
+        {
+            connections.push(connection);
+        }
+        assert!(connections.len() < SQLITE_READERS as usize && !file.exists());
     }
 
     #[test]

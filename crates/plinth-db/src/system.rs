@@ -1,6 +1,6 @@
 //! Calls of the operating system that differ between systems. The rest of this crate calls none.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -16,6 +16,19 @@ pub fn create_sqlite_file(path: &Path) -> io::Result<File> {
 /// Errors: the file cannot be opened.
 pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
     for_owner(File::options().read(true).append(true).create(true)).open(path)
+}
+
+/// Returns what distinguishes a file from all other files that exist at the same time: its device, and its number on this device.
+#[cfg(unix)]
+pub(crate) fn file_id(file: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (file.dev(), file.ino())
+}
+
+/// Returns the same for all files, because Windows does not let the file of an open database be replaced.
+#[cfg(not(unix))]
+pub(crate) fn file_id(_file: &Metadata) -> (u64, u64) {
+    (0, 0)
 }
 
 /// Makes the options create files that only their owner can open.

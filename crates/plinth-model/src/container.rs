@@ -1,5 +1,6 @@
 //! Splits a GLB file into its chunks (glTF 2.0 specification, section 4.4).
 
+use crate::conversion::PACK_GLTF;
 use crate::error::{ModelError, Result};
 
 const MAGIC: u32 = 0x4654_6C67;
@@ -25,6 +26,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Container<'_>> {
             return Err(ModelError::container(
                 "this is a ZIP archive; give the file the extension .zip to have it read as one",
             ));
+        }
+        _ if bytes.trim_ascii_start().starts_with(b"{") => {
+            return Err(ModelError::container(format!("this is JSON, as in a .gltf; {PACK_GLTF}")));
         }
         _ => return Err(ModelError::container("the first four bytes are not 'glTF'")),
     }

@@ -8,6 +8,7 @@
 
 mod accessor;
 mod container;
+mod conversion;
 mod decode;
 mod error;
 mod image_container;
@@ -22,6 +23,7 @@ mod source;
 mod texture_slot;
 mod warnings;
 
+pub use conversion::conversion_advice;
 pub use decode::read_picture;
 pub use error::ModelError;
 pub use image_container::check_picture;

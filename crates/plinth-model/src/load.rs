@@ -49,10 +49,12 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     }
     let skins = model_skins(skin::skins(source)?, &graph.model_index);
     check_joints(source, &nodes, &meshes, &skins)?;
-    let target_count = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
+    let targets = morph_targets(source);
+    let target_count =
+        |node: usize| source.root.nodes[node].mesh.and_then(|mesh| targets.get(mesh).copied()).unwrap_or_default();
     let animations = clip::clips(source, &graph.model_index, target_count)?;
     decompose_animated_matrices(source, &mut nodes, &animations);
-    fill_in_defaults(source, &mut nodes, &graph.hidden_meshes)?;
+    fill_in_defaults(source, &mut nodes, &graph.hidden_meshes, &targets)?;
     let textures = material::textures(source)?;
     let used_materials = used_materials(&meshes, materials.len());
     let is_used = used_images(source.root.images.len(), &materials, &used_materials, &textures);
@@ -76,12 +78,14 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     })
 }
 
-/// Returns the number of morph targets of a mesh. glTF requires the same number for all primitives of a mesh, so the
+/// Returns the number of morph targets of each mesh. glTF requires the same number for all primitives of a mesh, so the
 /// number of the first drawn primitive is returned.
-fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
-    let is_drawn = |p: &&crate::json::Primitive| source.root.drawn_positions(p).is_some();
-    let first = source.root.meshes.get(mesh).and_then(|m| m.primitives.iter().find(is_drawn));
-    first.map_or(0, |p| p.targets.len())
+fn morph_targets(source: &Source<'_>) -> Vec<usize> {
+    let count = |mesh: &crate::json::Mesh| {
+        let first = mesh.primitives.iter().find(|p| source.root.drawn_positions(p).is_some());
+        first.map_or(0, |p| p.targets.len())
+    };
+    source.root.meshes.iter().map(count).collect()
 }
 
 /// Counts how often each mesh is drawn, including instances.
@@ -106,9 +110,15 @@ fn model_skins(skins: Vec<Skin>, model_index: &[Option<usize>]) -> Vec<Skin> {
 }
 
 fn check_joints(source: &Source<'_>, nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
+    // Many nodes may have the same mesh, so its primitives are looked at again only if one of them has an error.
+    let largest = |mesh: &Mesh| mesh.primitives.iter().flat_map(|p| p.joints.iter().flatten()).copied().max();
+    let largest_joints: Vec<Option<u16>> = meshes.iter().map(largest).collect();
     for node in nodes {
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
         let count = skins[skin].joints.len();
+        if largest_joints[mesh].is_none_or(|joint| usize::from(joint) < count) {
+            continue;
+        }
         let all = source.root.meshes[mesh].primitives.iter().enumerate();
         let drawn = all.filter(|(_, p)| source.root.drawn_positions(p).is_some());
         for ((p, _), primitive) in drawn.zip(&meshes[mesh].primitives) {
@@ -140,14 +150,20 @@ fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animatio
 
 /// Gives nodes without morph weights the morph weights of their mesh, and gives all nodes that have a mesh unique
 /// names. Hidden nodes get names as if they were visible, so the names of the others do not depend on what is hidden.
-fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node], hidden_meshes: &BTreeMap<usize, usize>) -> Result<()> {
+/// `targets` contains the number of morph targets of each mesh.
+fn fill_in_defaults(
+    source: &Source<'_>,
+    nodes: &mut [Node],
+    hidden_meshes: &BTreeMap<usize, usize>,
+    targets: &[usize],
+) -> Result<()> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (i, node) in nodes.iter_mut().enumerate() {
         if node.weights.is_empty()
             && let Some(mesh) = node.mesh
         {
             let weights = &source.root.meshes[mesh].weights;
-            let weights = &weights[..weights.len().min(morph_targets(source, mesh))];
+            let weights = &weights[..weights.len().min(targets[mesh])];
             source.budget.take::<f32>(weights.len())?;
             node.weights = weights.to_vec();
         }
@@ -198,8 +214,9 @@ fn used_images(count: usize, materials: &[Material], used: &[bool], textures: &[
     is_used
 }
 
-/// Removes maps of drawn materials if their textures have no image that can be used and a white texel would change the look: it would
-/// be a direction, or make the whole surface glow, metallic or transparent. The factor that the map would have limited is then 0.
+/// Removes maps of drawn materials if their textures have no image that can be used and a white texel would change the
+/// look: it would be a direction, or give the whole surface the emission, metalness, coat, sheen, film or transparency
+/// that the map limits to some parts. The factor that the map would have limited is then 0.
 fn drop_maps_without_image(
     source: &Source<'_>,
     materials: &mut [Material],
@@ -222,7 +239,13 @@ fn drop_maps_without_image(
             match slot {
                 TextureSlot::Emissive => material.emissive = [0.0; 3],
                 TextureSlot::MetallicRoughness => material.metallic = 0.0,
+                TextureSlot::Clearcoat => material.clearcoat.iter_mut().for_each(|coat| coat.factor = 0.0),
+                TextureSlot::SheenColor => material.sheen.iter_mut().for_each(|sheen| sheen.color = [0.0; 3]),
+                TextureSlot::Iridescence => material.iridescence.iter_mut().for_each(|film| film.factor = 0.0),
                 TextureSlot::Transmission => material.transmission.iter_mut().for_each(|t| t.factor = 0.0),
+                TextureSlot::DiffuseTransmission => {
+                    material.diffuse_transmission.iter_mut().for_each(|t| t.factor = 0.0);
+                }
                 _ => {}
             }
             let name = shortened(&material.name);
@@ -232,13 +255,17 @@ fn drop_maps_without_image(
 }
 
 /// The maps in which a white texel would change the look.
-const SLOTS_WITHOUT_WHITE: [TextureSlot; 6] = [
+const SLOTS_WITHOUT_WHITE: [TextureSlot; 10] = [
     TextureSlot::Normal,
     TextureSlot::ClearcoatNormal,
     TextureSlot::Anisotropy,
     TextureSlot::Emissive,
     TextureSlot::MetallicRoughness,
+    TextureSlot::Clearcoat,
+    TextureSlot::SheenColor,
+    TextureSlot::Iridescence,
     TextureSlot::Transmission,
+    TextureSlot::DiffuseTransmission,
 ];
 
 /// Returns all textures. A texture without an image gets an image of one white texel.

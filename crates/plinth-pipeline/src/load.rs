@@ -32,8 +32,7 @@ pub(crate) fn load_model<S, E: Into<JobError>>(
     build: impl FnOnce(Arc<Model>) -> Result<S, E>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
-    let options = GpuOptions { adapter };
-    let opening = std::thread::spawn(move || Gpu::open(&options));
+    let opening = Gpu::start_opening(GpuOptions { adapter });
     let load = LoadOptions { max_texture_side, ..LoadOptions::default() };
     let scene = load_glb(bytes, &load).map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;

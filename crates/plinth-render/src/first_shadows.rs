@@ -1,11 +1,12 @@
-//! Draws the shadow maps of the first frame while other pipelines are still being created. A software driver draws the
-//! maps on its own threads, in parallel with the compilation of shaders.
+//! Draws the shadows of the first frame while other pipelines are still being created. A software driver draws them on
+//! its own threads, in parallel with the compilation of shaders.
 
 use plinth_scene::Shot;
 
 use crate::RenderError;
 use crate::frame_uniform::{FrameBase, frame_uniform};
 use crate::gpu::Gpu;
+use crate::pass::floor::Floor;
 use crate::pass::shadow_draws::ShadowDraws;
 use crate::pipelines::ShadowPipelines;
 use crate::recorder::Recorder;
@@ -34,12 +35,35 @@ pub(crate) fn draw_first_shadows(
 ) -> Result<Option<ShadowState>, RenderError> {
     let maps = [base.key_map, base.sun_map];
     let Some(shot) = base.scene.shots.first().filter(|_| maps.iter().any(|map| map.is_used)) else { return Ok(None) };
-    let uniform = frame_uniform(base, shot);
-    let buffer = filled(gpu, "frame", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
+    let buffer = uniform_buffer(gpu, base, shot)?;
     let mut recorder = Recorder::new(gpu, None);
     let draws = ShadowDraws { gpu, shot, pipelines, model: (model, materials), kept };
     draws.maps(&mut recorder, &frame_group(&buffer), maps);
     gpu.queue.submit([recorder.finish().finish()]);
     gpu.check()?;
     Ok(Some(shadow_state(shot, model.pools.iter().any(|pool| pool.moving))))
+}
+
+/// Starts to draw the shadow on the floor for the first shot, whose shadow maps are drawn already. Returns whether it is
+/// drawn: an accumulated shadow, which needs maps of its own, is left to the first frame. `frame_group` creates bind
+/// group 0, with shadow maps, from a uniform buffer.
+/// Errors: if a buffer cannot be allocated.
+pub(crate) fn draw_first_floor_shadow(
+    gpu: &Gpu,
+    base: &FrameBase<'_>,
+    floor: &Floor,
+    frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
+) -> Result<bool, RenderError> {
+    let Some(shot) = base.scene.shots.first().filter(|_shot| floor.accumulated.is_none()) else { return Ok(false) };
+    let buffer = uniform_buffer(gpu, base, shot)?;
+    let mut recorder = Recorder::new(gpu, None);
+    floor.gather(&mut recorder, &frame_group(&buffer));
+    gpu.queue.submit([recorder.finish().finish()]);
+    Ok(true)
+}
+
+/// Creates a buffer with the uniform of a shot.
+/// Errors: if the buffer cannot be allocated.
+fn uniform_buffer(gpu: &Gpu, base: &FrameBase<'_>, shot: &Shot) -> Result<wgpu::Buffer, RenderError> {
+    filled(gpu, "frame", bytemuck::bytes_of(&frame_uniform(base, shot)), wgpu::BufferUsages::UNIFORM)
 }

@@ -1,7 +1,8 @@
 //! Opens graphics adapters, and handles their limits, errors and loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::RenderError;
@@ -109,6 +110,15 @@ impl Gpu {
         let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
         found.sort_by_key(preference);
         Self::open_adapter(&choose(found, options)?, wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES)
+    }
+
+    /// Starts to open the requested adapter on a new thread, as [`Self::open`] does.
+    pub fn start_opening(options: GpuOptions) -> JoinHandle<Result<Self, GpuError>> {
+        // While the dynamic linker loads a driver, which takes up to 20 ms, glibc starts no other threads. Therefore the
+        // threads of `rayon`, which decode a model in the meantime, start first. Later calls need not wait for them.
+        static THREADS: Once = Once::new();
+        THREADS.call_once(|| drop(rayon::broadcast(|_thread| ())));
+        std::thread::spawn(move || Self::open(&options))
     }
 
     /// Opens an adapter that draws nothing, so that only the CPU time of a frame is measured.

@@ -100,14 +100,16 @@ impl GpuScene {
         self.pools.iter().any(|pool| pool.moving)
     }
 
-    /// Uploads the vertices of all moving pools in the pose at `clip_time`.
-    pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) {
+    /// Uploads the vertices of all moving pools in the pose at `clip_time`. Returns for each posed primitive whether a
+    /// mirroring node reverses the winding of its triangles.
+    pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) -> Vec<bool> {
         let posed = scene.pose(clip_time);
         for (i, pool) in self.pools.iter_mut().enumerate().filter(|(_, pool)| pool.moving) {
             let mut batches: Vec<_> =
                 self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.pool == i).collect();
             pool.update(gpu, scene, &posed, &mut batches, &self.triangles);
         }
+        posed.iter().map(|one| one.mirrored).collect()
     }
 
     /// Replaces the baked light of all pools by `baked`, which was computed for another pose. `baked` has one entry per

@@ -98,8 +98,9 @@ impl PoseLight {
     }
 
     /// Returns the light at a clip time. Bakes the light of the nearest poses, unless their light has already been
-    /// baked.
-    pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> SurfaceLight {
+    /// baked. `mirrored` contains for each primitive whether a mirroring node reverses the winding of its triangles at
+    /// this time.
+    pub(crate) fn at(&mut self, scene: &Scene, time: f32, mirrored: &[bool]) -> SurfaceLight {
         let (before, after, share) = self.times.around(time);
         let (from, to) = (self.key(scene, before), self.key(scene, after));
         if self.between.as_ref().is_none_or(|between| between.numbers != (before, after)) {
@@ -108,8 +109,18 @@ impl PoseLight {
         }
         let meshes = self.between.as_ref().map_or(&[][..], |between| &between.meshes);
         let floor = from.light.floor_ambient.iter().zip(&to.light.floor_ambient);
+        let light = |(m, mesh): (usize, &LightInterpolator)| {
+            if from.mirrored[m] == to.mirrored[m] {
+                let light = mesh.at(share);
+                // The lattices follow the winding of the two poses.
+                if mirrored[m] == from.mirrored[m] { light } else { light.turned() }
+            } else {
+                let nearest = if mirrored[m] == from.mirrored[m] { &from } else { &to };
+                nearest.light.baked[m].clone()
+            }
+        };
         SurfaceLight {
-            baked: meshes.par_iter().map(|mesh| mesh.at(share)).collect(),
+            baked: meshes.par_iter().enumerate().map(light).collect(),
             floor_ambient: floor.map(|(from, to)| from + (to - from) * share).collect(),
         }
     }
@@ -138,9 +149,11 @@ impl PoseLight {
         let mesh = |m: usize| {
             let (before, after): (&BakedMesh, &BakedMesh) = (&from.light.baked[m], &to.light.baked[m]);
             let mirrored = from.mirrored[m];
-            // If the clip reverses the winding of triangles between the two poses, the lattices of the poses do not
-            // match, so the light is not interpolated.
-            let after = if to.mirrored[m] == mirrored { after } else { before };
+            if to.mirrored[m] != mirrored {
+                // The mesh jumps or shrinks to a plane between the poses. Each frame gets the light of the pose on its
+                // side of this moment.
+                return LightInterpolator::default();
+            }
             let mut indices = self.indices[m].clone();
             if mirrored {
                 indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));

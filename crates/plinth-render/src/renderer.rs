@@ -9,7 +9,7 @@ use plinth_scene::{Background, Scene, Shot};
 use crate::RenderError;
 use crate::back_to_front::surfaces_of_decals;
 use crate::cache::Cache;
-use crate::first_shadows::{ShadowState, draw_first_shadows, shadow_state};
+use crate::first_shadows::{ShadowState, draw_first_floor_shadow, draw_first_shadows, shadow_state};
 use crate::frame_group::{LightMaps, frame_group};
 use crate::frame_plan::{FrameParts, FramePlan};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
@@ -74,7 +74,7 @@ pub struct Renderer<'g> {
     reflection: Option<Reflection>,
     post: Option<Post>,
     pub(crate) backdrop: Backdrop,
-    /// The state for which the shadow maps, but not the shadow on the floor, were drawn before the first frame.
+    /// The state for which the shadow maps were drawn before the first frame.
     maps_of: Option<ShadowState>,
     /// The state for which all shadows were drawn last.
     shadows_of: Option<ShadowState>,
@@ -175,8 +175,8 @@ impl<'g> Renderer<'g> {
         let none = ShadowMap::none(gpu);
         let group_with = |buffer: &wgpu::Buffer, shadows| frame_group(gpu, &layouts.frame, buffer, &maps, shadows);
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
-        let frame_groups =
-            |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
+        let group_with_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&key_map.view, &sun_map.view]);
+        let frame_groups = |buffer: &wgpu::Buffer| [group_with_maps(buffer), group_without_maps(buffer)];
         let model = Model { pools: &pools, batches: &batches };
         let all = (model, materials.as_slice());
         let shadows = ShadowPipelines::new(&base, &batches, &materials)?;
@@ -217,10 +217,15 @@ impl<'g> Renderer<'g> {
                 }
                 None => None,
             };
-            Ok((floor, background, view, post, composite, reflection))
+            // The shadow on the floor is drawn while the last pipelines of the model are created.
+            let has_floor_shadow = match &floor {
+                Some(floor) if maps_of.is_some() => draw_first_floor_shadow(gpu, &frame, floor, &group_with_maps)?,
+                _ => false,
+            };
+            Ok((floor, background, view, post, composite, reflection, has_floor_shadow))
         };
         let (pipelines, passes) = rayon::join(|| Pipelines::new(&base, &batches, &materials, shadows), passes);
-        let (floor, background, view, post, composite, reflection) = passes?;
+        let (floor, background, view, post, composite, reflection, has_floor_shadow) = passes?;
         gpu.check()?;
         let pipelines = pipelines?;
         let decals = surfaces_of_decals(scene, inputs.posed, model);
@@ -246,7 +251,7 @@ impl<'g> Renderer<'g> {
             post,
             backdrop,
             maps_of,
-            shadows_of: None,
+            shadows_of: maps_of.filter(|_state| has_floor_shadow),
             profile: None,
         })
     }
@@ -285,7 +290,7 @@ impl<'g> Renderer<'g> {
     /// Starts to measure the time of each pass. From now on, the device draws only one frame at a time. Has no effect
     /// if the adapter does not support timestamps.
     pub fn time_passes(&mut self) {
-        self.maps_of = None;
+        (self.maps_of, self.shadows_of) = (None, None);
         self.profile = Profile::new(self.gpu);
     }
 
@@ -306,9 +311,9 @@ impl<'g> Renderer<'g> {
             return Ok(());
         }
         self.clip_time = clip_time;
-        self.gpu_scene.pose(self.gpu, scene, clip_time);
+        let mirrored = self.gpu_scene.pose(self.gpu, scene, clip_time);
         if let (Some(pose_light), Some(time)) = (&mut self.pose_light, clip_time) {
-            let light = pose_light.at(scene, time);
+            let light = pose_light.at(scene, time, &mirrored);
             self.gpu_scene.relight(self.gpu, &self.layouts.light, &light.baked)?;
             if let Some(floor) = &self.floor {
                 floor.relight(self.gpu, &light.floor_ambient);
@@ -317,8 +322,8 @@ impl<'g> Renderer<'g> {
         Ok(())
     }
 
-    /// Records all passes of a frame. The first frame, and each frame after a change of the model, begins with the
-    /// shadow maps.
+    /// Records all passes of a frame. Each frame after a change of the model begins with the shadows, and so does the
+    /// first frame if they were not drawn before it.
     pub(crate) fn encode(&mut self, recorder: &mut Recorder<'_>, scene: &Scene, shot: &Shot) {
         let state = shadow_state(shot, self.gpu_scene.moves());
         let has_maps = self.maps_of.take() == Some(state);
@@ -424,4 +429,46 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
         |sun| ShadowMap::for_direction(gpu, sun.to_light, center, radius, sun.angular_radius),
     );
     (key, sun)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_frame::{Frame, FrameSink, SinkError};
+
+    use super::*;
+    use crate::gpu::GpuOptions;
+    use crate::triangle_scene::triangle_scene;
+
+    #[derive(Default)]
+    struct Pixels(Vec<u8>);
+
+    impl FrameSink for Pixels {
+        fn frame(&mut self, frame: &Frame) -> Result<(), SinkError> {
+            self.0.clone_from(&frame.pixels);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_shadows_of_the_first_frame_are_drawn_before_it() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let frame = |scene: &Scene, forget: bool| {
+            let picture = Picture { width: 128, height: 72, format: PixelFormat::Rgba8 };
+            let mut renderer = Renderer::new(&gpu, scene, picture, None).unwrap();
+            let drawn = scene.shadow.map(|_look| shadow_state(&scene.shots[0], false));
+            assert_eq!(renderer.shadows_of, drawn);
+            if forget {
+                renderer.time_passes();
+                assert_eq!((renderer.maps_of, renderer.shadows_of), (None, None));
+            }
+            let mut pixels = Pixels::default();
+            renderer.render_one(scene, &scene.shots[0], &mut pixels).unwrap();
+            pixels.0
+        };
+        let mut scene = triangle_scene();
+        let with_shadows = frame(&scene, false);
+        assert!(with_shadows == frame(&scene, true), "the frame depends on when the shadows are drawn");
+        scene.shadow = None;
+        assert!(with_shadows != frame(&scene, false), "no shadow is visible");
+    }
 }

@@ -6,6 +6,7 @@ use plinth_spec::ErrorCode;
 use plinth_spec::limits;
 use plinth_spec::wire::count_json_values;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -17,6 +18,9 @@ use crate::service::Service;
 const MEMORY_PER_BYTE: u64 = 8;
 /// Estimated memory in bytes for each value of a JSON body, with the objects built from it.
 const MEMORY_PER_VALUE: u64 = 100;
+/// Estimated memory in bytes for each byte of the texts in parsed render settings: the settings contain each text twice, and a
+/// transaction that stores them works on a copy.
+const MEMORY_PER_TEXT_BYTE: u64 = 4;
 /// Timeout for reserving memory, in seconds.
 const WAIT_SECS: u64 = 30;
 
@@ -52,6 +56,36 @@ impl BodyMemory {
         if let Some(permit) = &mut self.0 {
             permit.shrink_to(json_bytes(bytes, values));
         }
+    }
+
+    /// Releases the part of the reservation that is not necessary any more if only these render settings are left of a body. Called
+    /// by requests that take long, for example because they download a file.
+    #[must_use]
+    pub fn shrunk_to_settings(mut self, settings: Option<&Value>) -> Self {
+        if let Some(permit) = &mut self.0 {
+            permit.shrink_to(settings.map_or(0, parsed_bytes));
+        }
+        self
+    }
+}
+
+/// Estimates the memory for parsed render settings, in bytes.
+fn parsed_bytes(settings: &Value) -> u64 {
+    let (bytes, values) = texts_and_values(settings);
+    (bytes as u64).saturating_mul(MEMORY_PER_TEXT_BYTE) + (values as u64).saturating_mul(MEMORY_PER_VALUE)
+}
+
+/// Returns the total size of all strings and keys in a value, in bytes, and the number of values and keys.
+fn texts_and_values(value: &Value) -> (usize, usize) {
+    let add = |(bytes, values): (usize, usize), (more_bytes, more): (usize, usize)| (bytes + more_bytes, values + more);
+    match value {
+        Value::String(text) => (text.len(), 1),
+        Value::Array(entries) => entries.iter().map(texts_and_values).fold((0, 1), add),
+        Value::Object(members) => {
+            let each = members.iter().map(|(key, member)| add((key.len(), 1), texts_and_values(member)));
+            each.fold((0, 1), add)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => (0, 1),
     }
 }
 
@@ -96,4 +130,31 @@ pub fn parse_json<T: DeserializeOwned>(text: &[u8], max_values: usize) -> std::r
         return Err(format!("it has more than {max_values} values"));
     }
     serde_json::from_slice(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use plinth_spec::id::{AccountId, LENGTH};
+    use serde_json::json;
+
+    use super::*;
+    use crate::fair_semaphore::FairSemaphore;
+
+    const CAPACITY: u64 = 1 << 20;
+
+    #[tokio::test]
+    async fn only_the_memory_of_the_settings_stays_reserved_during_a_long_request() {
+        let gate = FairSemaphore::new(CAPACITY, CAPACITY);
+        let account = AccountId::parse(&"a".repeat(LENGTH)).unwrap();
+        // An object, a key, a list and its three entries, with four bytes of texts.
+        let settings = json!({"a": ["bcd", 1, null]});
+        for (settings, kept) in [(None, 0), (Some(&settings), 6 * MEMORY_PER_VALUE + 4 * MEMORY_PER_TEXT_BYTE)] {
+            let memory = BodyMemory::of(gate.acquire(&account, CAPACITY).await.unwrap()).shrunk_to_settings(settings);
+            assert!(gate.acquire(&account, CAPACITY - kept).now_or_never().is_some(), "{kept}");
+            let all = gate.acquire(&account, CAPACITY).now_or_never();
+            assert_eq!(all.is_some(), kept == 0, "{kept}");
+            drop(memory);
+        }
+    }
 }

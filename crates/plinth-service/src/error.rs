@@ -1,10 +1,15 @@
 //! The error type of all use cases.
 
+use std::io::ErrorKind;
+
 use plinth_db::DbError;
 use plinth_spec::ErrorCode;
 use plinth_spec::page::PageError;
 use plinth_spec::settings::{SettingsError, SettingsErrorKind};
 use plinth_store::StoreError;
+
+/// Time in seconds after which a client may repeat a request for whose files a disk of the server had no room.
+const NO_ROOM_RETRY_SECS: u64 = 60;
 
 /// Error of a use case. The message is sent to the caller; the cause is only logged and never sent.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +60,21 @@ impl ServiceError {
         Self::new(ErrorCode::Internal, "the server could not process the request; please try again").with_cause(cause)
     }
 
+    /// Creates the error of a request for whose files a disk of the server has no room.
+    pub(crate) fn no_room(code: ErrorCode) -> Self {
+        let error = Self::new(code, "the server has no room for files; try again later");
+        Self { retry_after_secs: Some(NO_ROOM_RETRY_SECS), ..error }
+    }
+
+    /// Creates the error of a file that could not be read or written.
+    fn of_file(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        if is_of_full_disk(&cause) {
+            Self::no_room(ErrorCode::Internal).with_cause(cause)
+        } else {
+            Self::internal(cause)
+        }
+    }
+
     /// Logs a server error (status 500 or above) with its causes. Does not log other errors, because the caller is
     /// responsible for them.
     pub fn log(&self) {
@@ -86,13 +106,13 @@ impl From<DbError> for ServiceError {
 
 impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
-        Self::internal(error)
+        Self::of_file(error)
     }
 }
 
 impl From<std::io::Error> for ServiceError {
     fn from(error: std::io::Error) -> Self {
-        Self::internal(error)
+        Self::of_file(error)
     }
 }
 
@@ -109,5 +129,32 @@ impl From<SettingsError> for ServiceError {
 impl From<PageError> for ServiceError {
     fn from(error: PageError) -> Self {
         Self::bad_request(error.to_string())
+    }
+}
+
+/// Returns whether the cause of an error is that a disk is full, or that the disk quota of the user is exhausted.
+pub(crate) fn is_of_full_disk(error: &(dyn std::error::Error + 'static)) -> bool {
+    let is_full = |kind: ErrorKind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    std::iter::successors(Some(error), |&one| one.source())
+        .any(|one| one.downcast_ref::<std::io::Error>().is_some_and(|error| is_full(error.kind())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_and_the_request_may_be_repeated_later() {
+        let of_file = |kind: ErrorKind| ServiceError::from(std::io::Error::from(kind));
+        let of_store = |kind: ErrorKind| ServiceError::from(StoreError::File(kind.into()));
+        for (error, is_full) in [
+            (of_file(ErrorKind::StorageFull), true),
+            (of_store(ErrorKind::QuotaExceeded), true),
+            (of_file(ErrorKind::PermissionDenied), false),
+            (of_store(ErrorKind::PermissionDenied), false),
+        ] {
+            assert_eq!((error.code, error.status), (ErrorCode::Internal, 500), "{error:?}");
+            assert_eq!((error.retry_after_secs.is_some(), error.message.contains("no room")), (is_full, is_full));
+        }
     }
 }

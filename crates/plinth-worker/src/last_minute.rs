@@ -22,6 +22,11 @@ impl LastMinute {
     pub(crate) fn is_recent(&self, now: Instant) -> bool {
         self.until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| now < until)
     }
+
+    /// Forgets an event that has happened more than a minute before `now`. Returns whether there was one.
+    pub(crate) fn forget_past(&self, now: Instant) -> bool {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner).take_if(|until| *until <= now).is_some()
+    }
 }
 
 #[cfg(test)]
@@ -38,5 +43,15 @@ mod tests {
         assert!(!event.is_recent(after(60)));
         event.note(after(50));
         assert!(event.is_recent(after(109)) && !event.is_recent(after(110)));
+    }
+
+    #[test]
+    fn an_event_is_forgotten_once_and_not_while_it_is_recent() {
+        let (event, begin) = (LastMinute::default(), Instant::now());
+        let after = |secs: u64| begin + Duration::from_secs(secs);
+        assert!(!event.forget_past(begin));
+        event.note(begin);
+        assert!(!event.forget_past(after(59)) && event.is_recent(after(59)));
+        assert!(event.forget_past(after(60)) && !event.forget_past(after(60)));
     }
 }

@@ -167,10 +167,7 @@ async fn claim_until_stopped(
     let mut had_room = true;
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
-        if !node.has_room() {
-            make_room(&node.scratch, node.options.room_bytes).await;
-        }
-        let has_room_on_disk = node.has_room();
+        let has_room_on_disk = node.prepare_disk().await;
         if has_room_on_disk != had_room {
             had_room = has_room_on_disk;
             node.state.send_replace(if had_room { WorkerState::Claiming } else { WorkerState::DiskFull });
@@ -266,6 +263,40 @@ impl Node {
         self.scratch.has_room(self.options.room_bytes)
     }
 
+    /// Removes cached models if the disk has too little room for a job. A minute after writing has failed, tries it again: if it still
+    /// fails, the disk counts as full for another minute, because each job that is claimed on a full disk counts as lost. Returns
+    /// whether the disk has room.
+    async fn prepare_disk(&self) -> bool {
+        if self.full_disk.write_failure.forget_past(Instant::now()) && self.has_free_space() {
+            self.try_to_write().await;
+            if !self.has_room() {
+                self.halve_cache().await;
+            }
+        }
+        if !self.has_free_space() {
+            make_room(&self.scratch, self.options.room_bytes).await;
+        }
+        self.has_room()
+    }
+
+    /// Writes to the disk, and notes if this fails because the disk is full.
+    async fn try_to_write(&self) {
+        let folder = self.scratch.own().to_owned();
+        let tried = tokio::task::spawn_blocking(move || lacks_room(&folder)).await;
+        if tried.is_ok_and(|lacks_room| lacks_room) {
+            self.full_disk.write_failure.note(Instant::now());
+        }
+    }
+
+    /// Removes half of the cached models, at most once a minute.
+    async fn halve_cache(&self) {
+        let now = Instant::now();
+        if !self.full_disk.cache_halving.is_recent(now) {
+            self.full_disk.cache_halving.note(now);
+            remove_half(&self.scratch).await;
+        }
+    }
+
     /// Returns whether a job failed because the disk is full. The job may have deleted its files since it noticed this.
     pub(crate) fn is_of_full_disk(&self, failure: &ChildFailure) -> bool {
         failure.is_of_full_disk || !self.has_free_space()
@@ -274,22 +305,14 @@ impl Node {
     /// Logs why a job failed on a full disk. The failure is not reported to the service, because another machine may be able to run
     /// the job: its leases expire, and the service requeues its renders as after the loss of a worker. If the system reports free
     /// space nevertheless, as with an exhausted disk quota, cached models are removed. If this worker cannot write either, it claims
-    /// nothing for a while. It tries this itself, because the process of a job is not trusted.
+    /// nothing until it can. It tries this itself, because the process of a job is not trusted.
     pub(crate) async fn leave_to_others(&self, failure: &ChildFailure) {
         tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
         if !failure.is_of_full_disk || !self.has_free_space() {
             return;
         }
-        let folder = self.scratch.own().to_owned();
-        let tried = tokio::task::spawn_blocking(move || lacks_room(&folder)).await;
-        let now = Instant::now();
-        if tried.is_ok_and(|lacks_room| lacks_room) {
-            self.full_disk.write_failure.note(now);
-        }
-        if !self.full_disk.cache_halving.is_recent(now) {
-            self.full_disk.cache_halving.note(now);
-            remove_half(&self.scratch).await;
-        }
+        self.try_to_write().await;
+        self.halve_cache().await;
     }
 
     /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is no such job.

@@ -105,9 +105,10 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
 pub(crate) async fn ingest_model(
     State(api): State<Api>,
     Editor(caller): Editor,
-    JsonBody(request, _memory): JsonBody<IngestModel>,
+    JsonBody(request, memory): JsonBody<IngestModel>,
 ) -> Result<Response> {
     api.service.count_request(&caller, Meter::Ingests).await?.check()?;
+    let _memory = memory.shrunk_to_settings(request.render_settings.as_ref());
     Ok(uploaded(api.service.ingest_model(&caller, request).await?))
 }
 
@@ -143,8 +144,9 @@ pub(crate) async fn create_upload_url(
 pub(crate) async fn finalize_upload(
     State(api): State<Api>,
     Editor(caller): Editor,
-    JsonBody(request, _memory): JsonBody<FinalizeUpload>,
+    JsonBody(request, memory): JsonBody<FinalizeUpload>,
 ) -> Result<Response> {
+    let _memory = memory.shrunk_to_settings(request.render_settings.as_ref());
     Ok(uploaded(api.service.finalize_upload(&caller, request).await?))
 }
 

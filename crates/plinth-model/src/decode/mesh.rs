@@ -85,12 +85,25 @@ impl PrimitiveReader<'_> {
         self.source.warn(&format!("{}: {attribute} has values that are not finite, read as 0", self.location));
     }
 
+    fn warn_not_drawn(&self, missing: &str) {
+        self.source.warn(&format!("{}: it has no {missing}, so it is not drawn", self.location));
+    }
+
+    /// Returns whether an attribute contains tangents without their handedness, and adds a warning if it does. With mirrored
+    /// texture coordinates, such tangents would turn bumps into dents. `needed` is the number of components that are read.
+    fn lacks_handedness(&self, name: &str, components: usize, needed: usize) -> bool {
+        let lacks = name == "TANGENT" && (components, needed) == (3, 4);
+        if lacks {
+            self.source.warn("TANGENT has 3 components; tangents are computed instead");
+        }
+        lacks
+    }
+
     /// Decodes the primitive. If it has no positions (glTF 2.0, section 3.7.2.1) or no vertices, adds a warning and
     /// returns `None`.
     fn primitive(&self, materials: &[Material]) -> Result<Option<Primitive>> {
         let Some(position) = self.source.root.drawn_positions(self.primitive) else {
-            let missing = if self.primitive.positions().is_some() { "vertices" } else { "POSITION" };
-            self.source.warn(&format!("{}: it has no {missing}, so it is not drawn", self.location));
+            self.warn_not_drawn(if self.primitive.positions().is_some() { "vertices" } else { "POSITION" });
             return Ok(None);
         };
         let material = match self.primitive.material {
@@ -102,6 +115,10 @@ impl PrimitiveReader<'_> {
             None => None,
             Some(compressed) => Some(draco::decode(self.source, self.location, compressed)?),
         };
+        if compressed.as_ref().is_some_and(|decoded| decoded.points == 0) {
+            self.warn_not_drawn("vertices");
+            return Ok(None);
+        }
         let compressed_indices = compressed.as_mut().map(|p| std::mem::take(&mut p.indices));
         let count = match &compressed {
             Some(compressed) => compressed.points,
@@ -249,9 +266,7 @@ fn accessor_vectors<const N: usize>(
     if must_be_finite(name) {
         return reader.vectors::<N>().map(Some);
     }
-    if name == "TANGENT" && (reader.components, N) == (3, 4) {
-        // Without their handedness, mirrored texture coordinates would turn bumps into dents.
-        primitive.source.warn("TANGENT has 3 components; tangents are computed instead");
+    if primitive.lacks_handedness(name, reader.components, N) {
         return Ok(None);
     }
     let (values, had_non_finite) = if name.starts_with("TEXCOORD_") && reader.components > N {
@@ -275,8 +290,11 @@ fn must_be_finite(name: &str) -> bool {
 impl Attributes<'_> {
     fn vectors<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>> {
         if let Some(compressed) = &self.compressed
-            && compressed.components(name).is_some()
+            && let Some(components) = compressed.components(name)
         {
+            if self.reader.lacks_handedness(name, components, N) {
+                return Ok(None);
+            }
             self.reader.source.budget.take::<[f32; N]>(self.count)?;
             let mut values = compressed.floats(name, N, self.divisor(name)).unwrap_or_default();
             if values.len() != self.count * N {

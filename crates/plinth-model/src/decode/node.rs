@@ -51,6 +51,7 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
     // The nodes are visited depth first in document order, as other viewers do. Repeated names therefore get the same
     // suffixes as in these viewers.
     let to_visit = |index: usize| Visit { index, parent: None, depth: 1, is_hidden: false };
+    let with_joints = meshes_with_joints(root);
     let mut stack: Vec<Visit> = roots(root)?.into_iter().rev().map(to_visit).collect();
     while let Some(Visit { index, parent, depth, is_hidden }) = stack.pop() {
         let location = format!("nodes[{index}]");
@@ -62,7 +63,9 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
         graph.model_index[index] = Some(graph.nodes.len());
         let model_index = graph.nodes.len();
         let is_hidden = is_hidden || node.extensions.visibility.as_ref().is_some_and(|v| v.visible == Some(false));
-        let decoded = decode(source, &location, node, parent)?;
+        let skinned_mesh = node.skin.and(node.mesh);
+        let is_skinned = skinned_mesh.and_then(|mesh| with_joints.get(mesh).copied()).unwrap_or_default();
+        let decoded = decode(source, &location, node, (parent, is_skinned))?;
         if is_hidden {
             graph.hidden_meshes.extend(decoded.mesh.map(|mesh| (model_index, mesh)));
             graph.nodes.push(transform_only(decoded));
@@ -158,7 +161,13 @@ fn roots(root: &json::Root) -> Result<Vec<usize>> {
     Ok(if roots.is_empty() { scene.nodes.clone() } else { roots })
 }
 
-fn decode(source: &Source<'_>, location: &str, node: &json::Node, parent: Option<usize>) -> Result<Node> {
+/// Decodes a node. `is_skinned` tells whether joints place all vertices of its mesh.
+fn decode(
+    source: &Source<'_>,
+    location: &str,
+    node: &json::Node,
+    (parent, is_skinned): (Option<usize>, bool),
+) -> Result<Node> {
     let exists = |what: &str, index: Option<usize>, count: usize| match index {
         Some(i) if i >= count => Err(ModelError::invalid(location, format!("{what} {i} does not exist"))),
         other => Ok(other),
@@ -172,7 +181,7 @@ fn decode(source: &Source<'_>, location: &str, node: &json::Node, parent: Option
         skin: exists("skin", node.skin, source.root.skins.len())?,
         light: node.extensions.light.as_ref().map(|l| l.light).filter(|l| *l < lights),
         weights: node.weights.clone(),
-        instances: instances(source, location, node)?,
+        instances: instances(source, location, node, is_skinned)?,
     })
 }
 
@@ -205,18 +214,18 @@ fn rotation(xyzw: [f32; 4]) -> Quat {
     }
 }
 
-/// Returns whether joints place all vertices of the node's mesh. The transforms of the node and of its instances then have
-/// no effect (glTF 2.0, section 3.7.3).
-fn is_skinned(source: &Source<'_>, node: &json::Node) -> bool {
-    let mesh = node.skin.and(node.mesh).and_then(|mesh| source.root.meshes.get(mesh));
-    mesh.is_some_and(|mesh| {
-        mesh.primitives.iter().all(|p| ["JOINTS_0", "WEIGHTS_0"].iter().all(|name| p.attributes.contains_key(*name)))
-    })
+/// Returns for each mesh whether the joints of a skin place all vertices that are drawn. The transforms of a node with such a
+/// mesh and a skin, and of its instances, then have no effect (glTF 2.0, section 3.7.3).
+fn meshes_with_joints(root: &json::Root) -> Vec<bool> {
+    let names = ["JOINTS_0", "WEIGHTS_0"];
+    let has_joints = |p: &json::Primitive| names.iter().all(|name| p.attributes.contains_key(*name));
+    let is_placed = |p: &json::Primitive| root.drawn_positions(p).is_none() || has_joints(p);
+    root.meshes.iter().map(|mesh| mesh.primitives.iter().all(is_placed)).collect()
 }
 
-fn instances(source: &Source<'_>, location: &str, node: &json::Node) -> Result<Vec<Transform>> {
+fn instances(source: &Source<'_>, location: &str, node: &json::Node, is_skinned: bool) -> Result<Vec<Transform>> {
     let Some(instancing) = &node.extensions.instancing else { return Ok(Vec::new()) };
-    if is_skinned(source, node) {
+    if is_skinned {
         source.warn(&format!("{location}: its mesh has a skin, so its instances are at one place, and one is drawn"));
         return Ok(Vec::new());
     }

@@ -47,6 +47,11 @@ pub(crate) fn convert_textures(
     for ((json, material), _) in source.root.materials.iter().zip(materials).zip(used).filter(|(_, used)| **used) {
         let Some(spec_gloss) = &json.extensions.specular_glossiness else { continue };
         let (diffuse, gloss) = (material.base_color_texture, material.metallic_roughness_texture);
+        if gloss.is_none() && spec_gloss.specular_glossiness_texture.is_some() {
+            // The texture was removed, because it has no image that can be used. The material is then not metallic.
+            material.base_color = spec_gloss.diffuse_factor.map(|c| c.clamp(0.0, 1.0));
+            continue;
+        }
         let Some(any) = gloss.or(diffuse) else { continue };
         // A metal's colour comes from the specular-glossiness texture, so both textures must be sampled at the same
         // point. If their texture coordinates differ, the coordinates of the diffuse texture are used, and the

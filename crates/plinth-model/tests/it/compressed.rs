@@ -79,6 +79,29 @@ fn non_finite_values_of_optional_draco_attributes_are_zero() {
 }
 
 #[test]
+fn a_draco_primitive_without_vertices_is_not_drawn() {
+    // A Draco header: version 2.2, mesh, sequential, no flags. It declares no faces and no points, uncompressed
+    // connectivity and no attributes.
+    let empty = b"DRACO\x02\x02\x01\0\0\0\0\0\x01\0";
+    let mut glb = draco(empty);
+    let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.push(json!({"attributes": {"POSITION": 0}}));
+    let model = glb.load();
+    assert_eq!(model.meshes[0].primitives.len(), 1);
+    assert_eq!(model.warnings, ["meshes[0].primitives[0]: it has no vertices, so it is not drawn"]);
+}
+
+#[test]
+fn draco_tangents_without_handedness_are_not_used() {
+    let mut glb = draco(SEQUENTIAL);
+    let tangent = glb.push("accessors", json!({"componentType": 5126, "count": 4, "type": "VEC3"}));
+    glb.primitive()["attributes"]["TANGENT"] = tangent.into();
+    // The attribute with the id 1 contains the normals, which have three components, too.
+    glb.primitive()["extensions"]["KHR_draco_mesh_compression"]["attributes"]["TANGENT"] = 1.into();
+    assert_eq!(glb.load().warnings, ["TANGENT has 3 components; tangents are computed instead"]);
+}
+
+#[test]
 fn damaged_draco_data_never_panics() {
     for bytes in [EDGEBREAKER, SEQUENTIAL] {
         for at in 0..bytes.len() {

@@ -19,6 +19,7 @@ fn an_invalid_header_is_rejected_with_its_problem() {
     assert!(load_error(b"").contains("the file is empty"));
     assert!(load_error(b"glTF\x02\0\0\0").contains("ends inside its header"));
     assert!(load_error(b"PK\x03\x04....").contains("ZIP archive"));
+    assert!(load_error(b"\n {\"asset\": {}}").contains("this is JSON, as in a .gltf; pack it"));
     assert!(with(0, 0).contains("first four bytes"));
     assert!(with(4, 1).contains("container version 1"));
     assert!(with(8, u32::MAX).contains("cut off"));

@@ -276,13 +276,31 @@ fn a_surface_whose_map_has_an_unsupported_format_is_neither_metal_nor_glass() {
     let mut glb = with_image("image/png", b"BM");
     glb.material()["pbrMetallicRoughness"] = json!({"metallicRoughnessTexture": {"index": 0}});
     let transmission = json!({"transmissionFactor": 1, "transmissionTexture": {"index": 0}});
-    glb.material()["extensions"] = json!({"KHR_materials_transmission": transmission});
+    let translucency = json!({"diffuseTransmissionFactor": 1, "diffuseTransmissionTexture": {"index": 0}});
+    glb.material()["extensions"] =
+        json!({"KHR_materials_transmission": transmission, "KHR_materials_diffuse_transmission": translucency});
     let material = glb.load().materials.swap_remove(0);
     assert_eq!(
         (material.metallic, material.perceptual_roughness, material.metallic_roughness_texture),
         (0.0, 1.0, None)
     );
     assert!(material.transmission.is_none_or(|t| t.factor == 0.0 && t.texture.is_none()));
+    assert!(material.diffuse_transmission.is_none_or(|t| t.factor == 0.0 && t.texture.is_none()));
+}
+
+#[test]
+fn a_surface_whose_map_has_an_unsupported_format_has_no_coat_sheen_or_film() {
+    let mut glb = with_image("image/png", b"BM");
+    let map = json!({"index": 0});
+    glb.material()["extensions"] = json!({
+        "KHR_materials_clearcoat": {"clearcoatFactor": 1, "clearcoatTexture": map},
+        "KHR_materials_sheen": {"sheenColorFactor": [1, 1, 1], "sheenColorTexture": map},
+        "KHR_materials_iridescence": {"iridescenceFactor": 1, "iridescenceTexture": map},
+    });
+    let material = glb.load().materials.swap_remove(0);
+    assert!(material.clearcoat.is_some_and(|coat| coat.factor == 0.0 && coat.texture.is_none()));
+    assert!(material.sheen.is_some_and(|sheen| sheen.color == [0.0; 3] && sheen.color_texture.is_none()));
+    assert!(material.iridescence.is_some_and(|film| film.factor == 0.0 && film.texture.is_none()));
 }
 
 #[test]

@@ -136,6 +136,21 @@ fn json_size_is_checked_before_parsing() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
+#[test]
+fn many_nodes_may_have_a_mesh_with_many_primitives_that_are_not_drawn() {
+    // Looking at all primitives for each node would take many minutes.
+    let count = 100_000;
+    let mut glb = Glb::triangle();
+    let mut primitives = vec![json!({}); count];
+    primitives.push(glb.primitive().clone());
+    glb.json["meshes"][0]["primitives"] = primitives.into();
+    glb.push("skins", json!({"joints": [0]}));
+    glb.json["nodes"] = vec![json!({"mesh": 0, "skin": 0}); count].into();
+    glb.json["scenes"][0]["nodes"] = (0..count).collect::<Vec<usize>>().into();
+    let model = glb.load();
+    assert_eq!((model.nodes.len(), model.meshes[0].primitives.len()), (count, 1));
+}
+
 /// Returns the number of bytes that the JSON document adds to the decoded size: 256 bytes per object and 8 bytes per
 /// value.
 fn document_bytes(glb: &Glb) -> u64 {

@@ -281,6 +281,24 @@ fn specular_glossiness_metals_get_their_specular_colour() {
 }
 
 #[test]
+fn a_specular_glossiness_material_keeps_its_diffuse_colour_if_the_other_texture_cannot_be_used() {
+    for with_texture in [false, true] {
+        let mut spec_gloss = json!({"diffuseFactor": [0.5, 0.25, 0, 1], "specularGlossinessTexture": {"index": 1}});
+        if with_texture {
+            spec_gloss["diffuseTexture"] = json!({"index": 0});
+        }
+        let mut glb = with_material(json!({"extensions": {"KHR_materials_pbrSpecularGlossiness": spec_gloss}}));
+        let view = glb.view(b"DDS ");
+        glb.json["images"][1]["bufferView"] = view.into();
+        let material = glb.load().materials.swap_remove(0);
+        let factors = (material.base_color, material.metallic, material.perceptual_roughness);
+        assert_eq!(factors, ([0.5, 0.25, 0.0, 1.0], 0.0, 1.0));
+        let textures = (material.base_color_texture, material.metallic_roughness_texture);
+        assert_eq!(textures, (with_texture.then_some(plain(0)), None));
+    }
+}
+
+#[test]
 fn material_variants_are_ignored() {
     let mut glb = with_material(json!({"name": "default"}));
     glb.push("materials", json!({"name": "other"}));

@@ -156,6 +156,8 @@ fn instances_of_a_skinned_mesh_are_drawn_once() {
         glb.load().nodes[0].instances.len()
     };
     assert_eq!([without("JOINTS_0"), without("WEIGHTS_0")], [2, 2]);
+    glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(json!({"attributes": {}}));
+    assert!(glb.load().nodes[0].instances.is_empty(), "a primitive that is not drawn needs no joints");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 // Reads triangles by their number, and computes the position of a pixel on a triangle. Needs types/frame.wgsl.
+#import lib/grown.wgsl
 #import lib/octahedral.wgsl
 
 // The three corners of each triangle as the indices of its vertices, with 21 bits each. The first corner has the lowest

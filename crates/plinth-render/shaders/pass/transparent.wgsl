@@ -3,6 +3,7 @@
 #import types/material.wgsl
 #import types/surface_point.wgsl
 #import types/surface_io.wgsl
+#import lib/grown.wgsl
 #import lib/octahedral.wgsl
 
 @vertex

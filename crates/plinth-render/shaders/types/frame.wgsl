@@ -97,8 +97,3 @@ struct Frame {
 @group(0) @binding(6) var irradiance_map: texture_2d<f32>;
 @group(0) @binding(7) var field_distances: texture_3d<f32>;
 @group(0) @binding(8) var field_radiance: texture_3d<f32>;
-
-// Applies the overall scale of the frame to a point of the model.
-fn grown(point: vec3<f32>) -> vec3<f32> {
-    return frame.grow_origin + (point - frame.grow_origin) * frame.grow;
-}

@@ -1,5 +1,6 @@
 // Vertices of the passes that only determine which surfaces are visible. With FACING, vertices have a normal and a
 // distance. With ALPHA_TEST, vertices have the attributes that the alpha test needs.
+#import lib/grown.wgsl
 #ifdef FACING
 #import lib/octahedral.wgsl
 #endif

@@ -28,6 +28,7 @@ const FILES: &[(&str, &str)] = files! {
     "lib/edge_tiles.wgsl"
     "lib/full_screen.wgsl"
     "lib/gathered_light.wgsl"
+    "lib/grown.wgsl"
     "lib/halve.wgsl"
     "lib/ibl.wgsl"
     "lib/iridescence.wgsl"
@@ -205,6 +206,33 @@ mod tests {
                 validate(pass.path, &defines, &textures);
             }
         }
+    }
+
+    /// A uniform that only an unused function reads would be handed to the fragment stage for nothing.
+    #[test]
+    fn passes_hand_on_only_the_uniforms_of_the_frame_that_their_fragment_stage_reads() {
+        let textures = declarations(&[], &[TextureSlot::BaseColor], Footprint::Neighbors);
+        let target = ShaderTarget { has_int64: true, flat_outputs: Some(31) };
+        let mut read = 0;
+        let variants = PASSES.iter().flat_map(|pass| pass.variants().into_iter().map(move |set| (pass.path, set)));
+        for (path, defines) in variants {
+            let source = target.adapt(&compose(path, &defines, &[("material textures", &textures)]).unwrap());
+            let module = naga::front::wgsl::parse_str(&source).unwrap();
+            let info =
+                naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
+                    .validate(&module)
+                    .unwrap();
+            let Some(stage) = module.entry_points.iter().position(|entry| entry.name == "fs") else { continue };
+            for (handle, variable) in module.global_variables.iter() {
+                let Some(name) = variable.name.as_deref().filter(|name| name.starts_with("flat_frame_")) else {
+                    continue;
+                };
+                let is_read = info.get_entry_point(stage)[handle].contains(naga::valid::GlobalUse::READ);
+                assert!(is_read, "{path} {defines:?}: {name}");
+                read += 1;
+            }
+        }
+        assert!(read > 0);
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub(crate) struct Pool {
     pub(super) pieces: Vec<VertexRange>,
     /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
+    /// The first value of `mirrored` in a pool whose triangles have vertices of their own, because they are sorted. The
+    /// vertices of a triangle keep their order when its winding is reversed. `None` for all other pools.
+    pub(super) mirrored_at_first: Option<Vec<bool>>,
     /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both indices are the same.
     pub(super) chosen: Option<Vec<u32>>,
     /// The range of the pool's triangles among the triangles of its pieces.
@@ -86,8 +89,22 @@ impl Pool {
         if self.numbered.is_none() {
             return Ok(());
         }
+        let in_vertex_order = self.light_in_vertex_order(baked);
+        let baked = in_vertex_order.as_deref().unwrap_or(baked);
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         self.light.update(gpu, layout, source, baked)
+    }
+
+    /// Returns the baked light of the pool's pieces for the order in which the vertices of sorted triangles are stored.
+    /// The light of other pieces is empty. Returns `None` if this order is that of the current winding.
+    fn light_in_vertex_order(&self, baked: &[BakedMesh]) -> Option<Vec<BakedMesh>> {
+        let at_first = self.mirrored_at_first.as_ref().filter(|at_first| **at_first != self.mirrored)?;
+        let mut out = vec![BakedMesh::default(); baked.len()];
+        for (piece, (first, now)) in self.pieces.iter().zip(at_first.iter().zip(&self.mirrored)) {
+            let light = baked[piece.posed].clone();
+            out[piece.posed] = if first == now { light } else { light.turned() };
+        }
+        Some(out)
     }
 
     /// Returns a copy of the pool with other baked light. The light of `self` does not change.

@@ -236,6 +236,7 @@ impl PoolBuilder {
             numbered: Some(numbered),
             first_triangle,
             pieces: self.pieces,
+            mirrored_at_first: used.sorted.then(|| self.mirrored.clone()),
             mirrored: self.mirrored,
             chosen: self.chosen,
             triangles: self.triangles,

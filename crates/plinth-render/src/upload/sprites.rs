@@ -304,6 +304,7 @@ impl BatchBuilder {
             first_triangle: place.first,
             // Points and lines have no winding.
             mirrored: vec![false; self.pieces.len()],
+            mirrored_at_first: None,
             pieces: self.pieces,
             chosen: place.moving.then_some(self.chosen),
             triangles: 0..0,

@@ -3,14 +3,13 @@
 //! length of the video.
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
-
 use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
 use plinth_model::{Light, LightKind, Material};
 use plinth_render::{Picture, Renderer};
 use plinth_scene::Scene;
 use serde_json::{Value, json};
 
+use crate::alone::is_alone;
 use crate::models::{ball, gpu, model, scene, square};
 
 /// Number of frames after which every shader has been compiled.
@@ -42,18 +41,10 @@ fn film(lights: Vec<Light>, settings: &Value) -> Scene {
     scene(model, &all)
 }
 
-/// Environment variable that is set when the test runs itself in a separate process.
-const ALONE: &str = "PLINTH_TEST_ALONE";
-
 #[test]
 fn no_shader_is_compiled_after_the_first_frames_of_a_video() {
-    // `cargo test` runs all tests in one process. Other tests would compile shaders during this test.
-    if std::env::var_os(ALONE).is_none() {
-        let mut alone = Command::new(std::env::current_exe().unwrap());
-        alone.args(["--exact", "compiling::no_shader_is_compiled_after_the_first_frames_of_a_video"]).env(ALONE, "yes");
-        let output = alone.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    // Other tests would compile shaders during this test.
+    if !is_alone("compiling::no_shader_is_compiled_after_the_first_frames_of_a_video") {
         return;
     }
     let light = |kind: LightKind| Light { color: [1.0; 3], intensity: 20.0, range: Some(8.0), kind };

@@ -8,6 +8,7 @@
     reason = "tests may fail, and count small numbers"
 )]
 
+mod alone;
 mod bumps;
 mod cache;
 mod compiling;
@@ -19,6 +20,7 @@ mod materials;
 mod matrix;
 mod models;
 mod opacity;
+mod opening;
 mod pictures;
 mod pose_light;
 mod post;

@@ -1,7 +1,7 @@
 //! Tests of the baked light on animated models.
 
 use plinth_frame::PixelFormat;
-use plinth_model::{Animation, Channel, Interpolation, Material, Property};
+use plinth_model::{AlphaMode, Animation, Channel, Interpolation, Material, Property};
 use plinth_render::{Cache, Picture, Renderer};
 use plinth_scene::Scene;
 use serde_json::json;
@@ -12,33 +12,36 @@ const SIDE: u32 = 64;
 /// Duration of the motion of the ball in seconds.
 const DURATION: f32 = 0.25;
 
-/// Returns a scene in which a ball slides along a wall from left to right. The scene has one shot for each of `times`,
-/// which are times of the clip.
-fn sliding(times: &[f32]) -> Scene {
+/// Returns a scene with a wall, which is node 0, and a ball in front of its left half, which is node 1. A clip contains
+/// one channel. The scene has one shot for each of `times`, which are times of the clip.
+fn wall_and_ball(wall: AlphaMode, channel: Channel, times: &[f32]) -> Scene {
     let grey = || Material {
         base_color: [0.2, 0.2, 0.2, 1.0],
         metallic: 0.0,
         perceptual_roughness: 1.0,
         ..Material::default()
     };
-    let mut model = model(vec![(square(), grey(), [0.0; 3], 1.0), (ball(16, 24), grey(), [-0.5, 0.0, 0.3], 0.28)]);
-    model.animations.push(Animation {
-        name: "slide".to_owned(),
-        duration: DURATION,
-        channels: vec![Channel {
-            node: 1,
-            property: Property::Translation,
-            interpolation: Interpolation::Linear,
-            times: vec![0.0, DURATION],
-            values: vec![-0.5, 0.0, 0.3, 0.5, 0.0, 0.3],
-        }],
-    });
+    let wall = Material { alpha_mode: wall, base_color: [0.2, 0.2, 0.2, 0.95], ..grey() };
+    let mut model = model(vec![(square(), wall, [0.0; 3], 1.0), (ball(16, 24), grey(), [-0.5, 0.0, 0.3], 0.28)]);
+    model.animations.push(Animation { name: "clip".to_owned(), duration: DURATION, channels: vec![channel] });
     let mut settings = straight_on();
-    settings["animation"] = json!("slide");
+    settings["animation"] = json!("clip");
     settings["length"] = json!(DURATION);
     let mut scene = scene(model, &settings);
     scene.shots = times.iter().map(|t| plinth_scene::Shot { clip_time: Some(*t), ..scene.shots[0].clone() }).collect();
     scene
+}
+
+/// Returns a scene in which a ball slides along a wall from left to right.
+fn sliding(times: &[f32]) -> Scene {
+    let channel = Channel {
+        node: 1,
+        property: Property::Translation,
+        interpolation: Interpolation::Linear,
+        times: vec![0.0, DURATION],
+        values: vec![-0.5, 0.0, 0.3, 0.5, 0.0, 0.3],
+    };
+    wall_and_ball(AlphaMode::Opaque, channel, times)
 }
 
 fn pictures(times: &[f32]) -> Vec<Vec<[u8; 3]>> {
@@ -92,6 +95,32 @@ fn light_between_two_poses_is_between_the_light_of_both() {
         largest(&left) < gone && largest(&right) < came,
         "the light changes abruptly: left {left:?}, right {right:?}"
     );
+}
+
+#[test]
+fn a_surface_that_is_mirrored_between_two_baked_poses_is_lit_as_in_the_pose_with_its_winding() {
+    // Light is baked for the times 0, 1/3, 2/3 and 1 of the clip. The wall is mirrored at half of it.
+    let mirroring = |wall: AlphaMode, times: &[f32]| {
+        let channel = Channel {
+            node: 0,
+            property: Property::Scale,
+            interpolation: Interpolation::Step,
+            times: vec![0.0, 0.5 * DURATION],
+            values: vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0],
+        };
+        let scene = wall_and_ball(wall, channel, times);
+        frames(&scene, SIDE, SIDE, PixelFormat::Rgba8).iter().map(whole).collect::<Vec<_>>()
+    };
+    let [before, after] = [0.4 * DURATION, 0.6 * DURATION];
+    for mode in [AlphaMode::Opaque, AlphaMode::Blend] {
+        let all = mirroring(mode, &[0.0, before, after, DURATION]);
+        for (found, time) in [(&all[1], before), (&all[2], after)] {
+            let alone = mirroring(mode, &[time]).remove(0);
+            let pairs = found.as_flattened().iter().zip(alone.as_flattened());
+            let difference = pairs.map(|(found, alone)| found.abs_diff(*alone)).max().unwrap();
+            assert!(difference < 8, "{mode:?} at {time} s: {difference}");
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Runs file checks in a separate process with limits on memory and time.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use plinth_spec::id::AccountId;
 use serde::de::DeserializeOwned;
 
 use super::{FileReport, ImageReport, PanoramaReport, check_file, check_image};
-use crate::error::{Result, ServiceError};
+use crate::error::{Result, ServiceError, is_of_full_disk};
 use crate::fair_semaphore::FairSemaphore;
 use crate::memory::is_out_of_memory;
 use crate::service::{Checker, Service};
@@ -24,6 +24,9 @@ use crate::system::{ending_signal, plinth_command};
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
 /// Maximum size in bytes of the report on stdout, and of the output on stderr.
 const REPORT_BYTES: u64 = 4 << 20;
+/// Number of bytes that are written to find out whether the disk is full. They are more than a block of a disk, because files may have
+/// been deleted since the check failed.
+const ROOM_BYTES: usize = 1 << 20;
 /// Numbers of the signals by which an operator or a service manager stops all processes of a server: SIGHUP, SIGINT, SIGTERM.
 const STOP_SIGNALS: [i32; 3] = [1, 2, 15];
 /// Time in seconds after which a client may send a file again, if the check of the file was interrupted.
@@ -128,6 +131,7 @@ impl Service {
     /// Waits for a permit of the paying account, then checks a file. A check that also converts the file writes the
     /// results to the paths `to`: the GLB of a ZIP with a model, or image, gain map, metadata and thumbnail of a
     /// panorama. The check stops if the future is dropped, or if [`stop_checks`](Self::stop_checks) is called.
+    /// Errors: the account waits too long for a permit, or the disk is full.
     pub(crate) async fn check<S: Subject>(
         &self,
         payer: &AccountId,
@@ -176,7 +180,12 @@ impl Service {
             checked
         });
         // A panic in the reader is a bug. The check then counts as failed, so the file is rejected.
-        Ok(checking.await.unwrap_or_else(|panic| Err(CheckError::failed(panic))))
+        match checking.await.unwrap_or_else(|panic| Err(CheckError::failed(panic))) {
+            Err(CheckError::Failed(cause)) if is_of_full_disk(cause.as_ref()) => {
+                Err(ServiceError::no_room(ErrorCode::Internal).with_cause(cause))
+            }
+            checked => Ok(checked),
+        }
     }
 }
 
@@ -240,8 +249,18 @@ fn in_process<S: Subject>(
         if ending_signal(status) == Some(SIGXCPU) {
             return too_long();
         }
-        CheckError::failed(format!("the check ended with {status}: {unreadable}; {stderr}"))
+        without_report(format!("the check ended with {status}: {unreadable}; {stderr}"), &mut report)
     })
+}
+
+/// Returns the error of a check that ended without a report. On a full disk, the check could write neither `report` nor the reason.
+fn without_report(problem: String, report: &mut File) -> CheckError {
+    // Some file systems reserve no space before the bytes are written to the disk.
+    let written = report.write_all(&vec![0_u8; ROOM_BYTES]).and_then(|()| report.sync_data());
+    match written {
+        Err(error) if is_of_full_disk(&error) => CheckError::failed(error),
+        _ => CheckError::failed(problem),
+    }
 }
 
 /// Waits for a check to end. Returns `None` on a timeout, or if `stop` is set.
@@ -263,4 +282,22 @@ fn read(file: &mut File) -> std::io::Result<Vec<u8>> {
     file.rewind()?;
     file.take(REPORT_BYTES).read_to_end(&mut text)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_cannot_write_its_report_has_found_the_disk_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let with_room = tempfile::tempfile_in(folder.path()).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        for (mut report, is_full) in [(with_room, false), (full, true)] {
+            let CheckError::Failed(cause) = without_report("it ended".to_owned(), &mut report) else {
+                panic!("not an internal error");
+            };
+            assert_eq!(is_of_full_disk(cause.as_ref()), is_full, "{cause}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Checks uploaded model files and reads their contents.
 
+use plinth_model::conversion_advice;
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::wire::Animation;
@@ -37,7 +38,9 @@ impl Format {
             "zip" if zip_conversion => Ok(Self::Zip),
             _ => {
                 let accepted = if zip_conversion { ".glb or .zip" } else { ".glb" };
-                Err(ServiceError::new(ErrorCode::InvalidFormat, format!("the file's name must end in {accepted}")))
+                let advice = conversion_advice(&extension, zip_conversion);
+                let message = format!("the file's name must end in {accepted}; {advice}");
+                Err(ServiceError::new(ErrorCode::InvalidFormat, message))
             }
         }
     }
@@ -83,4 +86,23 @@ impl Service {
 
 fn broken(code: ErrorCode) -> ServiceError {
     ServiceError::new(code, "the file could not be processed").with_status(500)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_names_are_rejected_with_advice() {
+        for (name, zip_conversion, message) in [
+            ("a.GLTF", true, "must end in .glb or .zip; pack it with its buffers and textures into one .glb"),
+            ("a.obj", true, "must end in .glb or .zip; put the OBJ, its MTL and its textures into one .zip"),
+            ("a.obj", false, "must end in .glb; export the model as .glb"),
+            ("a.zip", false, "must end in .glb; export the model as .glb"),
+        ] {
+            let error = Format::of_name(name, zip_conversion).unwrap_err();
+            assert_eq!((error.code, error.status), (ErrorCode::InvalidFormat, 400));
+            assert!(error.message.contains(message), "{name}: {}", error.message);
+        }
+    }
 }

@@ -10,9 +10,6 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 use crate::system::free_bytes;
 
-/// Time in seconds after which a client may send a file again that was rejected because a disk is full.
-const RETRY_SECS: u64 = 60;
-
 /// Disks on which uploads leave space for other files, such as those of renders.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiskReserve {
@@ -44,8 +41,7 @@ impl DiskReserve {
         let is_full = |folder: &&PathBuf| free_bytes(folder).is_ok_and(|free| free < needed);
         let Some(full) = self.folders.iter().find(is_full) else { return Ok(()) };
         tracing::error!(folder = %full.display(), "a disk has less free space than disk_reserve_mb; files are rejected");
-        let error = ServiceError::new(ErrorCode::RateLimited, "the server has no room for files; try again later");
-        Err(ServiceError { retry_after_secs: Some(RETRY_SECS), ..error })
+        Err(ServiceError::no_room(ErrorCode::RateLimited))
     }
 
     /// Reserves space for files that are copied to the store, which have `bytes` bytes together. Copies that begin at the same time

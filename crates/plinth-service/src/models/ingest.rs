@@ -23,7 +23,7 @@ impl Service {
         let url = request.url.filter(|url| !url.trim().is_empty()).ok_or_else(missing)?;
         let url = fetch::parse_url(&url)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
-        let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
+        let settings = settings.map(|value| parse_settings(caller, Some(&value))).transpose()?;
         if let Some(settings) = &settings {
             self.check_funds_early(caller, settings).await?;
         }

@@ -115,7 +115,7 @@ impl Service {
         let name = file_name(&name)?;
         let format = Format::of_name(&name, false)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
-        let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
+        let settings = settings.map(|value| parse_settings(caller, Some(&value))).transpose()?;
         let found = staged::find_open(&mut self.db.read().await?, &sha256_hex(&ticket), &caller.workspace_id).await?;
         let not_open =
             || ServiceError::new(ErrorCode::NotFound, "this ticket is unknown, or its upload was already finalized");
@@ -129,6 +129,9 @@ impl Service {
         if blob.size > limits::MODEL_FILE_BYTES {
             self.delete_unless_held(&id).await?;
             return Err(too_large());
+        }
+        if let Some(settings) = &settings {
+            self.check_funds_early(caller, settings).await?;
         }
         self.check_size_early(caller, blob.size..=blob.size).await?;
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this

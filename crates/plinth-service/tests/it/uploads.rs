@@ -53,6 +53,24 @@ async fn a_staged_upload_is_finalized_once(address: &str) {
     assert!(service.store().find(&ObjectKey::Model(&made.result.model_id)).await.unwrap().is_some());
 }
 
+async fn a_staged_file_is_not_read_without_the_credits_for_its_render(address: &str) {
+    // In a missing folder, no file can be received.
+    let test_service = TestService::with(address, |options| options.incoming.push("missing")).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let staged = service.create_upload_url(caller, None).await.unwrap();
+    let path = staged.url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+    let file = tempfile_with(&glb_with_triangle("staged"));
+    service.store().put_path(path, file.path()).await.unwrap();
+    for (length, expected) in [(60, ErrorCode::NoCredits), (1, ErrorCode::Internal)] {
+        let request = FinalizeUpload {
+            ticket: Some(staged.ticket.clone()),
+            filename: Some("x.glb".to_owned()),
+            render_settings: Some(serde_json::json!({"length": length})),
+        };
+        assert_eq!(code(service.finalize_upload(caller, request).await), expected, "{length}");
+    }
+}
+
 fn tempfile_with(bytes: &[u8]) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
@@ -482,6 +500,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_staged_upload_is_finalized_once
+        a_staged_file_is_not_read_without_the_credits_for_its_render
         known_files_and_uploads_without_credits_are_not_checked
         the_number_of_open_staged_uploads_is_limited
         an_upload_with_a_long_link_counts_until_its_file_is_deleted

@@ -14,8 +14,8 @@ const OF_SOME_MOTIONS: [(&str, &[Effect]); 7] = [
     ("zoomEnd", &[Effect::ZoomOrbit]),
     ("scaleFrom", &[Effect::Reveal]),
 ];
-/// Path settings that have an effect together with `keyframes`.
-const OF_KEYFRAMES: [&str; 5] = ["keyframes", "easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
+/// Path settings that have an effect together with `keyframes`. They say when the camera moves, but not where it is.
+const OF_KEYFRAMES: [&str; 4] = ["easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
 /// Camera settings that have no effect if the path contains camera poses.
 const OF_FITTED_CAMERA: [&str; 2] = ["rotateY", "zoom"];
 /// Settings that have no effect while another setting has its default. Each entry consists of the other setting, what its
@@ -72,12 +72,28 @@ impl RenderSettings {
         if self.camera().makes_whole_turns() && self.changes("easing") {
             warnings.push("easing: no effect, because a turntable of whole turns has a constant speed".to_owned());
         }
+        warnings.extend(self.unused_of_path());
+        warnings
+    }
+
+    /// Returns a warning for each setting that differs from its default but has no effect with the camera path, or because
+    /// the video has none.
+    fn unused_of_path(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let effect = self.camera().effect;
         let has_keyframes = !self.path().keyframes.is_empty();
+        let mut of_places = Path::FIELDS.iter().filter(|field| !OF_KEYFRAMES.contains(&field.key));
+        if effect == Effect::Keyframes && !of_places.any(|field| self.changes(field.key)) {
+            let lacking = "there are no keyframes, and no settings such as endAngle";
+            warnings.push(format!("effect: the camera does not move, because {lacking}"));
+        }
         for key in Path::FIELDS.iter().map(|field| field.key).filter(|key| self.changes(key)) {
             if effect != Effect::Keyframes {
                 warnings.push(format!("{key}: no effect, because effect is {}, not keyframes", effect.as_str()));
-            } else if has_keyframes && !OF_KEYFRAMES.contains(&key) {
+            } else if has_keyframes && key != "keyframes" && !OF_KEYFRAMES.contains(&key) {
                 warnings.push(format!("{key}: no effect, because keyframes say where the camera is"));
+            } else if !has_keyframes && key == "kfSegmentDuration" {
+                warnings.push(format!("{key}: no effect, because there are no keyframes"));
             }
         }
         let pose = if has_keyframes { "keyframes say" } else { "camera says" };
@@ -153,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn a_path_without_places_is_named() {
+        let still =
+            "effect: the camera does not move, because there are no keyframes, and no settings such as endAngle";
+        let segments = "kfSegmentDuration: no effect, because there are no keyframes";
+        for (settings, warnings) in [
+            (json!({"effect": "keyframes"}), vec![still]),
+            (json!({"effect": "keyframes", "easeInSeconds": 1, "loop": true, "zoom": 2}), vec![still]),
+            (json!({"effect": "keyframes", "kfSegmentDuration": 3}), vec![still, segments]),
+            (json!({"effect": "keyframes", "endTilt": 30, "kfSegmentDuration": 3}), vec![segments]),
+        ] {
+            assert_eq!(unused(&settings), warnings, "{settings}");
+        }
+    }
+
+    #[test]
     fn settings_that_another_setting_turns_off_are_named() {
         for (settings, warnings) in [
             (json!({"bloomStrength": 1}), vec!["bloomStrength: no effect, because bloomEnabled is false"]),
@@ -193,6 +224,7 @@ mod tests {
             json!({"amplitude": 60, "effect": "reveal", "scaleFrom": 0.5}),
             json!({"effect": "showcase", "amplitude": 30, "zoom": 2, "rotateY": 90}),
             json!({"effect": "keyframes", "endAngle": 90, "zoom": 2, "rotateY": 90, "startFov": 20, "loop": true}),
+            json!({"effect": "keyframes", "startAngle": 30}),
             json!({"loop": false, "kfSegmentDuration": 2}),
             json!({"easing": false, "sweepAngle": 90}),
         ] {

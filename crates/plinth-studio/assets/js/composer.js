@@ -60,8 +60,11 @@ let isSettled = true;
 let timer = 0;
 let asked = null;
 
-/** Requests the price. Returns whether the server accepts the current form. Shows no price until the server has answered. */
-async function update() {
+/**
+ * Requests the price. Returns whether the server accepts the current form. Shows no price until the server has answered.
+ * @param {boolean} [mayWait] whether to wait if there were too many requests
+ */
+async function update(mayWait = true) {
   clearTimeout(timer);
   kept.keep();
   asked?.abort();
@@ -69,7 +72,7 @@ async function update() {
   isSettled = false;
   showPrice(form, null);
   try {
-    const said = await ask(form, asked.signal);
+    const said = await ask(form, asked.signal, mayWait);
     blame(null);
     showPrice(form, said.quote, said.note);
     showProblem(form, null);
@@ -140,7 +143,7 @@ for (const button of form.querySelectorAll("[data-copy]")) {
   const label = button.textContent;
   let shown = 0;
   button.addEventListener("click", async () => {
-    if (!isSettled && !(await update())) return;
+    if (!isSettled && !(await update(false))) return;
     const isCopied = await copy(copies[button.dataset.copy](settings, form.dataset.model, form.dataset.api));
     button.textContent = isCopied ? "Copied" : "Not copied";
     clearTimeout(shown);
@@ -153,7 +156,8 @@ let sentAt = -Infinity;
 form.addEventListener("submit", async (event) => {
   if (event.submitter?.value !== "order" || isAccepted) return;
   event.preventDefault();
-  if (performance.now() - sentAt < SENT_MS || !(await update())) return;
+  // An order is sent at once or not at all, because the user may not expect it any more after a wait.
+  if (performance.now() - sentAt < SENT_MS || !(await update(false))) return;
   sentAt = performance.now();
   isAccepted = true;
   kept.keepOrder();

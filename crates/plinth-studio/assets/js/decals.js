@@ -2,7 +2,7 @@
 // settings.
 
 import { el, need, reason } from "./dom.js";
-import { post } from "./session.js";
+import { post, uploadWhenAllowed } from "./session.js";
 import { freeId } from "./structure.js";
 
 /** Length of the longer side of a new decal, in units. The longest side of the model is 2 units long. */
@@ -75,14 +75,17 @@ export function decalPlacer(form, values, say) {
   file.addEventListener("change", async () => {
     if (!file.files[0]) return;
     state.className = "";
-    state.textContent = "Uploading…";
     place.disabled = true;
     const body = new FormData();
     body.set("form_token", need("[name=form_token]", form).value);
     body.set("kind", "decal");
     body.set("file", file.files[0]);
+    const send = () => {
+      state.textContent = "Uploading…";
+      return post(form.dataset.images, body);
+    };
     try {
-      const said = await post(form.dataset.images, body);
+      const said = await uploadWhenAllowed(send, (message) => { state.textContent = `Waiting: ${message}`; });
       known.prepend(el("option", { value: said.id, label: said.name }));
       state.textContent = `${said.name} is uploaded.`;
       fill(said.id);

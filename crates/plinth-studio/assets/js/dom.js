@@ -49,15 +49,14 @@ export const NO_ANSWER = "The server does not answer. Please try again.";
 const UNREADABLE = "The file was changed or cannot be read; choose it again.";
 /** Names of the exceptions with which browsers reject the reading of such a file. */
 const READ_ERRORS = ["NotReadableError", "NotFoundError"];
-/** Seconds before a rejected request is sent again if the response with status 429 does not say when. */
-const DEFAULT_RETRY_S = 10;
 
 /** An error response of the server. */
 export class Rejection extends Error {
   /**
    * @param {string} message
    * @param {string | null} setting the setting that is wrong
-   * @param {number | null} retryAfter the seconds after which the request can be sent again, if there were too many requests
+   * @param {number | null} retryAfter the seconds after which the request can be sent again, if there were too many requests; null if
+   *   it was rejected for another reason
    */
   constructor(message, setting, retryAfter) {
     super(message);
@@ -68,12 +67,14 @@ export class Rejection extends Error {
 
 /**
  * Returns the seconds after which a rejected request can be sent again. Returns null if it was not rejected because of too many requests.
+ * A full storage has the status 429, too, but waiting does not help then, and the response does not have the header.
  * @param {Response} answer
  */
 function retryAfter(answer) {
-  if (answer.status !== 429) return null;
-  const seconds = Number(answer.headers.get("Retry-After"));
-  return seconds > 0 ? seconds : DEFAULT_RETRY_S;
+  const header = answer.headers.get("Retry-After");
+  if (answer.status !== 429 || header === null) return null;
+  const seconds = Number(header);
+  return seconds >= 0 ? Math.max(1, seconds) : null;
 }
 
 /**

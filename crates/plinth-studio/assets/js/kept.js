@@ -8,6 +8,18 @@
 /** Length of the idempotency keys that this script creates, in bytes. */
 const KEY_BYTES = 18;
 
+/**
+ * Keeps a value in the page's entry of the browser's history. With null, forgets an earlier one.
+ * @param {object | null} state
+ */
+export function keepInEntry(state) {
+  try {
+    history.replaceState(state, "");
+  } catch {
+    // Safari limits how often a page may change its entry. The value is kept after the next change.
+  }
+}
+
 const newKey = () => [...crypto.getRandomValues(new Uint8Array(KEY_BYTES))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class Kept {
@@ -41,11 +53,7 @@ export class Kept {
     if (isSent) this.key.value = sent.key;
     else if (sent !== null && this.key.value === sent.key) this.key.value = newKey();
     const isEdited = this.controls.some((control) => control.isEdited);
-    try {
-      history.replaceState(isEdited || sent !== null ? { values, sent, isSent } : null, "");
-    } catch {
-      // Safari limits how often a page may change its entry. The values are kept after the next change.
-    }
+    keepInEntry(isEdited || sent !== null ? { values, sent, isSent } : null);
   }
 
   /** Keeps the values and the key of an order. Called before the order is sent. */

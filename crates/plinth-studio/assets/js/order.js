@@ -1,7 +1,10 @@
 // The page that orders renders of several models with one look: shows the price when the look or the quality changes. Before the
-// form is sent, requests the price again. So if the session has ended, the page shows an error and keeps the selection.
+// form is sent, requests the price again. So if the session has ended, the page shows an error and keeps the selection. The page's entry
+// of the browser's history keeps the idempotency key and the choices, because a user who goes back to the page gets it with a new key,
+// and must not pay twice if the response to the order was lost.
 
 import { need, reason } from "./dom.js";
+import { keepInEntry } from "./kept.js";
 import { ask, showPrice, showProblem } from "./price.js";
 
 /** Fields that an error of the server names if they have changed since the page was opened. The response to the form shows them anew. */
@@ -19,19 +22,33 @@ if (order) {
   let asked = null;
   /** Whether the form is being sent, so that the price is not requested again. */
   let isAccepted = false;
+  const [key, quality] = [need("[name=key]", form), need("[name=quality]", form)];
+  const looks = [...form.querySelectorAll("[name=look]")];
+
+  const keep = () => keepInEntry({ key: key.value, quality: quality.value, look: looks.find((one) => one.checked)?.value });
+  const restore = () => {
+    const { state } = history;
+    if (!state?.key) return;
+    key.value = state.key;
+    quality.value = state.quality;
+    // The look may have been changed or deleted since.
+    const look = looks.find((one) => one.value === state.look);
+    if (look) look.checked = true;
+  };
 
   /**
    * Requests the price.
+   * @param {boolean} mayWait whether to wait if there were too many requests
    * @returns {Promise<"priced" | "outdated" | "failed">}
    */
-  const update = async () => {
+  const update = async (mayWait) => {
     asked?.abort();
     asked = new AbortController();
     order.hidden = true;
     price.hidden = true;
     showPrice(form, null);
     try {
-      const { quote, note } = await ask(form, asked.signal);
+      const { quote, note } = await ask(form, asked.signal, mayWait);
       showPrice(form, quote, note);
       showProblem(form, null);
       order.hidden = false;
@@ -44,14 +61,19 @@ if (order) {
     }
   };
 
-  form.addEventListener("change", update);
+  form.addEventListener("change", () => {
+    keep();
+    update(true);
+  });
   form.addEventListener("submit", async (event) => {
     if (isAccepted) return;
     event.preventDefault();
     const { submitter } = event;
-    const result = await update();
+    // An order is sent at once or not at all, because the user may not expect it any more after a wait.
+    const result = await update(submitter !== order);
     if (result === "outdated" || (result === "priced" && submitter === order)) {
       isAccepted = true;
+      keep();
       form.requestSubmit(submitter);
       isAccepted = false;
     } else {
@@ -59,7 +81,8 @@ if (order) {
       (order.hidden ? price : order).focus({ preventScroll: true });
     }
   });
-  // The browser may have restored an earlier choice of the user, so the price is requested at the start, too.
-  if (need(".problem[role=alert]", form).hidden) update();
+  restore();
+  // An earlier choice of the user may have been restored, so the price is requested at the start, too.
+  if (need(".problem[role=alert]", form).hidden) update(true);
   else order.hidden = false;
 }

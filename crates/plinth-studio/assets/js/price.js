@@ -1,19 +1,22 @@
 // Asks the server for the price of an order, and shows the price.
 
 import { el, need } from "./dom.js";
-import { post } from "./session.js";
+import { post, sendWhenAllowed } from "./session.js";
 
 /**
  * Sends the form without an action, so that the server returns the price. Returns the JSON of the response. After an abort, the
  * promise is rejected with an `AbortError`, even if the response had begun to arrive.
  * @param {HTMLFormElement} form
  * @param {AbortSignal} signal
+ * @param {boolean} mayWait whether to wait if there were too many requests, and then to send the form again. The form shows why it waits.
  */
-export async function ask(form, signal) {
+export async function ask(form, signal, mayWait) {
   // `form.action` may be the button with the name `action`, so the attribute is read.
   const address = form.getAttribute("action");
-  const body = new URLSearchParams(/** @type {any} */ (new FormData(form)));
-  return post(address, body, signal).finally(() => signal.throwIfAborted());
+  const send = () => post(address, new URLSearchParams(/** @type {any} */ (new FormData(form))), signal);
+  const waiting = (/** @type {string} */ message) => showProblem(form, `Waiting for the price: ${message}`);
+  const answer = mayWait ? sendWhenAllowed(send, waiting, signal) : send();
+  return answer.finally(() => signal.throwIfAborted());
 }
 
 /**

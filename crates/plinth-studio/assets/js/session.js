@@ -66,14 +66,14 @@ const MOST_WAITS = 10;
 /**
  * Waits for a number of seconds.
  * @param {number} seconds
- * @param {AbortSignal} signal ends the wait
+ * @param {AbortSignal} [signal] ends the wait
  * @returns {Promise<void>} rejected if the signal is aborted
  */
 function pause(seconds, signal) {
   return new Promise((done, reject) => {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const timer = setTimeout(done, 1000 * seconds);
-    signal.addEventListener("abort", () => {
+    signal?.addEventListener("abort", () => {
       clearTimeout(timer);
       reject(signal.reason);
     });
@@ -86,7 +86,7 @@ function pause(seconds, signal) {
  * @template Result
  * @param {() => Promise<Result>} send
  * @param {(message: string) => void} waiting called before each wait with the message of the server
- * @param {AbortSignal} signal ends the wait
+ * @param {AbortSignal} [signal] ends the wait
  * @returns {Promise<Result>}
  */
 export async function sendWhenAllowed(send, waiting, signal) {
@@ -100,6 +100,15 @@ export async function sendWhenAllowed(send, waiting, signal) {
     }
   }
 }
+
+/**
+ * Sends files like `sendWhenAllowed`. They count as an upload while they wait, too.
+ * @template Result
+ * @param {() => Promise<Result>} send
+ * @param {(message: string) => void} waiting called before each wait with the message of the server
+ * @returns {Promise<Result>}
+ */
+export const uploadWhenAllowed = (send, waiting) => countUpload(sendWhenAllowed(send, waiting));
 
 /**
  * Sends a form and returns the JSON of the response.

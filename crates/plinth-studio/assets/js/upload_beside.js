@@ -2,7 +2,7 @@
 // page, so that unsaved settings are kept, and then chooses the new image or environment.
 
 import { el, need, reason } from "./dom.js";
-import { post } from "./session.js";
+import { post, uploadWhenAllowed } from "./session.js";
 
 const IMAGES = "image/png,image/jpeg,image/webp";
 /** Endings of the file names that `plinth environment encode` writes, with the form field for each. */
@@ -40,6 +40,7 @@ function uploader(form, { address, label, accept, multiple = false, busy, fill, 
     const files = [...file.files ?? []];
     if (files.length === 0) return;
     const body = new FormData();
+    // The server needs the token before the files.
     body.set("form_token", need("[name=form_token]", form).value);
     fill(body, files);
     const take = begin();
@@ -47,10 +48,13 @@ function uploader(form, { address, label, accept, multiple = false, busy, fill, 
     for (const ended of states?.querySelectorAll("[data-ended]") ?? []) ended.remove();
     const state = states?.appendChild(el("p", { role: "status" })) ?? own;
     state.className = "quiet";
-    state.textContent = busy;
     button.disabled = true;
+    const send = () => {
+      state.textContent = busy;
+      return post(address, body);
+    };
     try {
-      const made = await post(address, body);
+      const made = await uploadWhenAllowed(send, (message) => { state.textContent = `Waiting: ${message}`; });
       const isChosen = take(made);
       state.textContent = isChosen ? `${made.name} is uploaded.` : `${made.name} is uploaded. It is not chosen, because its place was removed.`;
     } catch (error) {

@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::{sentence, watermark_note};
 use crate::frame::{Frame, page_with_memory};
-use crate::response::{policy_with_previews, wants_json};
+use crate::response::{policy_with_previews, wants_json, with_retry};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -228,7 +228,7 @@ pub(super) fn rejected(error: &ServiceError) -> Response {
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let (message, setting) = (sentence(&with_label(&error.message)), setting_of(&error.message));
     let body = json!({"error": {"code": error.code.as_str(), "message": message, "setting": setting}});
-    (status, Json(body)).into_response()
+    with_retry((status, Json(body)).into_response(), error.retry_after_secs)
 }
 
 async fn page_of(
@@ -282,4 +282,20 @@ async fn page_of(
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_spec::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_script_learns_when_it_may_try_again() {
+        let busy = ServiceError::new(ErrorCode::RateLimited, "too many requests");
+        let busy = rejected(&ServiceError { retry_after_secs: Some(30), ..busy });
+        assert_eq!(busy.headers().get(header::RETRY_AFTER), Some(&HeaderValue::from_static("30")));
+        let full = rejected(&ServiceError::new(ErrorCode::LimitReached, "at most 20 environments"));
+        assert_eq!((full.status(), full.headers().get(header::RETRY_AFTER)), (StatusCode::TOO_MANY_REQUESTS, None));
+    }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_media::{EncoderChoice, H264Encoder, choose_encoder};
+use plinth_model::conversion_advice;
 use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, may_use_hardware, run as run_job};
 use plinth_spec::settings::{ParseOptions, replace_aliases};
 use plinth_spec::{OutputPaths, RenderSettings};
@@ -209,7 +210,7 @@ fn reject_replaced_inputs(outputs: &OutputPaths, inputs: &[(&str, &Path)]) -> Re
 pub(crate) fn read_model(path: &Path) -> Result<(Vec<u8>, Vec<String>)> {
     let extension = outputs::extension(path);
     if extension != "glb" && extension != "zip" {
-        let advice = conversion_advice(path, &extension);
+        let advice = advice(path, &extension);
         return Err(Usage(format!("{}: only .glb and .zip files are accepted; {advice}", path.display())).into());
     }
     let size = std::fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?.len();
@@ -230,13 +231,11 @@ pub(crate) fn read_model(path: &Path) -> Result<(Vec<u8>, Vec<String>)> {
 }
 
 /// Returns what to do with a file that cannot be read as a model, because of its extension.
-fn conversion_advice(path: &Path, extension: &str) -> &'static str {
-    match extension {
-        _ if path.is_dir() => "this is a folder, so name a file in it",
-        "gltf" => "export the model as .glb (binary glTF), which contains its buffers and textures",
-        "obj" | "mtl" => "put the OBJ, its MTL and its textures into one .zip",
-        _ => "export the model as .glb (binary glTF)",
+fn advice(path: &Path, extension: &str) -> &'static str {
+    if path.is_dir() {
+        return "this is a folder, so name a file in it";
     }
+    conversion_advice(extension, true)
 }
 
 /// Returns the file of `--settings @FILE`.

@@ -80,7 +80,11 @@ fn a_model_with_another_extension_is_rejected_with_advice() {
     std::fs::create_dir(&sub).unwrap();
     for (model, advice) in [
         ("model.fbx", "export the model as .glb (binary glTF)"),
-        ("model.gltf", "export the model as .glb (binary glTF), which contains its buffers and textures"),
+        (
+            "model.gltf",
+            "pack it with its buffers and textures into one .glb (binary glTF), for example with \
+             `gltf-transform copy model.gltf model.glb` of glTF Transform",
+        ),
         ("model.obj", "put the OBJ, its MTL and its textures into one .zip"),
         (sub.as_str(), "this is a folder, so name a file in it"),
     ] {

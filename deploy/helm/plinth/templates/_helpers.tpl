@@ -258,22 +258,53 @@ AND {{ $classes }} LIMIT {{ .slots }}) AS unpackaged)
 {{- end }}
 
 {{/*
-files/alerts.yaml for the series of this release: each metric selects their labels. Without the chart's ServiceMonitor, these labels are
-known only if metrics.alerts.selector names them. Alerts have the labels namespace and release, because Alertmanager takes alerts with
+Labels that select the series of this release in queries. Without the chart's ServiceMonitor, they are known only if metrics.alerts.selector
+names them; without both, there are none.
+*/}}
+{{- define "plinth.series" -}}
+{{- $monitored := printf "job=\"%s-metrics\",namespace=%q" (include "plinth.name" .) .Release.Namespace -}}
+{{- .Values.metrics.alerts.selector | default (ternary $monitored "" .Values.metrics.serviceMonitor.enabled) -}}
+{{- end }}
+
+{{/* A query each of whose metrics selects these labels: (dict "query" "max(plinth_workers)" "series" "job=\"demo-metrics\"") */}}
+{{- define "plinth.query" -}}
+{{- $query := .query -}}
+{{- if .series -}}
+{{- /* The labels are inserted last, because they may contain names of metrics themselves. */ -}}
+{{- $query = regexReplaceAll "(plinth_[a-z_]+)[{]" $query "${1}{<series>," -}}
+{{- $query = regexReplaceAll "(plinth_[a-z_]+)([^a-z_{]|$)" $query "${1}{<series>}${2}" -}}
+{{- $query = $query | replace "<series>" .series -}}
+{{- end -}}
+{{- $query -}}
+{{- end }}
+
+{{/*
+files/dashboard.json for the series of this release. Grafana takes dashboards with equal uids for one.
+*/}}
+{{- define "plinth.dashboard" -}}
+{{- $series := include "plinth.series" . -}}
+{{- $dashboard := .Files.Get "files/dashboard.json" | fromJson -}}
+{{- range $panel := $dashboard.panels }}
+{{- range $target := $panel.targets }}
+{{- $_ := set $target "expr" (include "plinth.query" (dict "query" $target.expr "series" $series)) }}
+{{- end }}
+{{- end }}
+{{- $release := printf "%s/%s" .Release.Namespace .Release.Name -}}
+{{- $_ := set $dashboard "uid" (printf "plinth-%s" ($release | sha256sum | trunc 16)) -}}
+{{- $_ := set $dashboard "title" (printf "Plinth: %s in %s" .Release.Name .Release.Namespace) -}}
+{{- toPrettyJson $dashboard }}
+{{- end }}
+
+{{/*
+files/alerts.yaml for the series of this release. Alerts have the labels namespace and release, because Alertmanager takes alerts with
 equal labels for one.
 */}}
 {{- define "plinth.alerts" -}}
-{{- $monitored := printf "job=\"%s-metrics\",namespace=%q" (include "plinth.name" .) .Release.Namespace -}}
-{{- $series := .Values.metrics.alerts.selector | default (ternary $monitored "" .Values.metrics.serviceMonitor.enabled) -}}
+{{- $series := include "plinth.series" . -}}
 {{- $rules := .Files.Get "files/alerts.yaml" | fromYaml -}}
 {{- range $group := $rules.groups }}
 {{- range $rule := $group.rules }}
-{{- if $series }}
-{{- /* The labels are inserted last, because they may contain names of metrics themselves. */}}
-{{- $query := regexReplaceAll "(plinth_[a-z_]+)[{]" $rule.expr "${1}{<series>," }}
-{{- $query = regexReplaceAll "(plinth_[a-z_]+)([^a-z_{]|$)" $query "${1}{<series>}${2}" }}
-{{- $_ := set $rule "expr" ($query | replace "<series>" $series) }}
-{{- end }}
+{{- $_ := set $rule "expr" (include "plinth.query" (dict "query" $rule.expr "series" $series)) }}
 {{- $_ := set $rule.labels "namespace" $.Release.Namespace }}
 {{- $_ := set $rule.labels "release" $.Release.Name }}
 {{- end }}

@@ -1,6 +1,6 @@
 //! Tests of uploads that go directly to the store.
 
-use plinth_testkit::glb_with_triangle;
+use plinth_testkit::{Answer, glb_with_triangle};
 use serde_json::json;
 
 use super::on_both;
@@ -58,6 +58,17 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     assert_eq!((again.status, &again.data()["duplicate"]), (200, &json!(true)));
     let left = std::fs::read_dir(served.installation.objects().join("staged")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "the staged file is removed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_of_a_file_is_not_stored_as_the_whole_file() {
+    let served = Served::with_sqlite();
+    let client = &served.client;
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    let put = client.http.put(staged.text("url")).header("content-range", "bytes 0-3/8").body("glTF");
+    assert_eq!(Answer::to(put).await.rejection(), (400, "bad_request"));
+    let finalize = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
+    assert_eq!(client.post("/models/finalize", finalize).await.rejection(), (404, "not_found"));
 }
 
 on_both! { a_staged_upload_becomes_a_model }

@@ -9,6 +9,7 @@ use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
 use super::studio_browser::{asks_before_leaving, no_errors, sign_in, sign_in_elsewhere};
+use super::studio_uploads::LIMIT;
 use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
@@ -242,5 +243,25 @@ async fn an_upload_does_not_end_that_of_the_other_form() {
     page.run("window.held.gainMap();").await;
     page.until("!window.held && document.querySelectorAll('.tile.environment').length === 2").await;
     assert!(!asks_before_leaving(&page).await);
+    no_errors(&page).await;
+}
+
+/// An upload for which there were too many requests goes on after the time that the server names. Until then, the browser asks before
+/// the page is left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_environment_waits_if_there_were_too_many_requests() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/environments", served.server.base)).await;
+    let path = served.installation.folder.path().join("garden.hdr");
+    std::fs::write(&path, panorama((16, 8), 128)).unwrap();
+    page.run(LIMIT).await;
+    page.type_into("#panorama", path.to_str().unwrap()).await;
+    page.click("form button.main").await;
+    page.until("window.waits.length === 1 && document.querySelector('.sending').textContent.includes('Waiting')").await;
+    assert!(asks_before_leaving(&page).await);
+    page.run("window.waits[0]();").await;
+    page.until("document.querySelector('.environment .name')?.textContent === 'garden'").await;
     no_errors(&page).await;
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
-use super::studio_browser::{sign_in, sign_in_elsewhere};
+use super::studio_browser::{no_errors, sign_in, sign_in_elsewhere};
+use super::studio_uploads::LIMIT;
 use super::webdriver::Chromium;
 
 const BOB: &str = "bob@example.org";
@@ -250,6 +251,73 @@ on_both! {
     strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too large_forms_that_are_sent_together_do_not_block_each_other
 }
 
+/// JavaScript that is true if the page of an order shows the price.
+const IS_PRICED: &str = "document.querySelector('form.look-order .price')?.textContent.includes('credit') && \
+                         !document.querySelector('button[value=order]').hidden";
+
+/// Opens the page that orders renders of the only model of the library.
+async fn open_order(page: &Chromium) {
+    page.until("document.querySelector('.pick input')").await;
+    page.run("document.querySelector('.pick input').click();").await;
+    page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
+    page.click("button[value=render]").await;
+    page.until(IS_PRICED).await;
+}
+
+/// If the response to an order is lost and the user goes back to its page, the browser gets the page with a new idempotency key. The
+/// page then has the key of the order and its choices, so that nothing is ordered twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_of_an_order_keeps_its_key_and_choices() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    model(&served.client, "chair").await;
+    sign_in(&served, &page).await;
+    open_order(&page).await;
+    let shown = "['key', 'quality'].map((name) => document.querySelector(`form.look-order [name=${name}]`).value)\
+                 .concat(document.querySelector('[name=look]:checked').value).join()";
+    let other = "document.querySelector('[name=quality]').value = 'share'; \
+                 document.querySelector('[name=look]:not(:checked)').click();";
+    page.run(other).await;
+    page.until(IS_PRICED).await;
+    let sent = page.run(&format!("return {shown};")).await;
+    page.run("document.querySelector('form.look-order').requestSubmit = () => { window.isSent = true; };").await;
+    page.click("button[value=order]").await;
+    page.until("window.isSent").await;
+    // The fields as in a new response of the server. Then the script starts as in a page that was loaded again.
+    let again = "document.querySelector('form.look-order').reset(); \
+                 document.querySelector('form.look-order [name=key]').value = 'new'; \
+                 return import(`${document.querySelector('[src*=order]').src}?again`).then(() => true);";
+    assert_eq!(page.run(again).await, true);
+    assert_eq!(page.run(&format!("return {shown};")).await, sent);
+    page.until(IS_PRICED).await;
+    no_errors(&page).await;
+}
+
+/// If there were too many requests, the page of an order requests the price again after the time that the server names. An order is not
+/// sent later than the user expects.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prices_wait_and_orders_do_not() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    model(&served.client, "chair").await;
+    sign_in(&served, &page).await;
+    open_order(&page).await;
+    page.run(LIMIT).await;
+    page.run("document.querySelector('[name=look]:not(:checked)').click();").await;
+    let problem = "document.querySelector('.problem[role=alert]').textContent";
+    page.until(&format!("window.waits.length === 1 && {problem}.startsWith('Waiting for the price')")).await;
+    page.run("window.waits[0]();").await;
+    page.until(IS_PRICED).await;
+    page.run(LIMIT).await;
+    page.click("button[value=order]").await;
+    page.until("document.querySelector('button[value=price]').checkVisibility()").await;
+    page.until(&format!("window.waits.length === 0 && {problem}.includes('429')")).await;
+    let renders = served.client.get("/renders").await;
+    let is_order = |one: &serde_json::Value| one["isSystemPreview"] == false;
+    assert!(!renders.data().as_array().unwrap().iter().any(is_order));
+    no_errors(&page).await;
+}
+
 /// The page of an order says that the session has ended, and keeps its selection, so that the user can order from it after signing in
 /// again in another tab.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -258,13 +326,7 @@ async fn the_page_of_an_order_keeps_its_selection_without_a_session() {
     let Some(page) = Chromium::start(true).await else { return };
     model(&served.client, "chair").await;
     sign_in(&served, &page).await;
-    page.until("document.querySelector('.pick input')").await;
-    page.run("document.querySelector('.pick input').click();").await;
-    page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
-    page.click("button[value=render]").await;
-    let is_priced = "document.querySelector('form.look-order .price')?.textContent.includes('credit') && \
-                     !document.querySelector('button[value=order]').hidden";
-    page.until(is_priced).await;
+    open_order(&page).await;
     let sign_out = "window.isSame = true; \
                     const form_token = document.querySelector('[name=form_token]').value; \
                     return fetch('/sign-out', {method: 'POST', body: new URLSearchParams({form_token})}).then(({ok}) => ok);";
@@ -275,7 +337,7 @@ async fn the_page_of_an_order_keeps_its_selection_without_a_session() {
     assert_eq!(page.run("return document.querySelector('button[value=order]').hidden;").await, true);
     sign_in_elsewhere(&served, &page).await;
     page.click("button[value=price]").await;
-    page.until(&format!("window.isSame && {is_priced}")).await;
+    page.until(&format!("window.isSame && {IS_PRICED}")).await;
     // The order has the token of the present session, too.
     sign_in_elsewhere(&served, &page).await;
     page.click("button[value=order]").await;

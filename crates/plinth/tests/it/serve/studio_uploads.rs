@@ -13,7 +13,7 @@ const HOLD_FIRST: &str = "const send = XMLHttpRequest.prototype.send; \
 
 /// JavaScript that answers the first request to each address with status 429, and ends the waits for these responses only when
 /// `window.waits` is called.
-const LIMIT: &str = "const ask = window.fetch, later = window.setTimeout, asked = new Set(); window.waits = []; \
+pub(super) const LIMIT: &str = "const ask = window.fetch, later = window.setTimeout, asked = new Set(); window.waits = []; \
     window.setTimeout = (call, ms, ...rest) => ms === 7000 ? window.waits.push(call) : later(call, ms, ...rest); \
     window.fetch = (address, ...rest) => { \
       if (asked.has(address)) return ask(address, ...rest); \
@@ -72,6 +72,20 @@ async fn an_upload_waits_if_there_were_too_many_requests() {
         page.run("window.waits.at(-1)();").await;
     }
     until_told(&page, "lamp.glb is a model now").await;
+    no_errors(&page).await;
+}
+
+/// A full storage has the status 429 without a time, too. The upload fails at once, because waiting would not help.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_does_not_wait_if_the_storage_is_full() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    let full = "const body = JSON.stringify({error: {message: 'The storage is full.'}}); \
+                window.fetch = async () => new Response(body, {status: 429});";
+    page.run(full).await;
+    send(&page, &[model(served.installation.folder.path(), "lamp")]).await;
+    until_told(&page, "lamp.glb: The storage is full.").await;
     no_errors(&page).await;
 }
 
