@@ -8,6 +8,8 @@
 //! With transparency, bloom or a reflecting floor, the passes are: visibility → surfaces of each pixel → shading →
 //! (scene colour pyramid, if there is glass) → transmissive and blended surfaces from back to front → resolve →
 //! backdrop, floor, model → (depth of field, bloom) → filter, vignette, grain.
+//!
+//! With most models, software drivers do not run the first two passes (see `host_visibility.rs`).
 
 use plinth_frame::Region;
 use plinth_scene::Shot;
@@ -106,12 +108,16 @@ impl FramePlan<'_, '_> {
     fn visibility(&mut self, view: &View) -> Option<Region> {
         let gpu_scene = self.gpu_scene;
         let targets = &view.targets;
+        let part = gpu_scene.solid().filter_map(|i| view.parts[i]).reduce(joined);
+        if let Some(host_visibility) = &view.host_visibility {
+            host_visibility.draw_depth(self.recorder, view, gpu_scene);
+            return part;
+        }
         let depth = depth_target(&targets.depth, Some(1.0), true);
         let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
         DepthDraws::new(&mut pass, gpu_scene.drawn(), &gpu_scene.pipelines.visibility, Corners::Numbered)
             .draw(gpu_scene.solid());
         drop(pass);
-        let part = gpu_scene.solid().filter_map(|i| view.parts[i]).reduce(joined);
         let outside = if view.look.replaces_maps() { OutsideRegion::Replaced } else { OutsideRegion::Emptied };
         view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, outside));
         part

@@ -76,7 +76,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         glass_shows_backdrop: switch(is_shown),
         field_origin: field.origin,
         field_cell: field.cell,
-        field_extent: field.size.as_vec3() * field.cell,
+        field_scale: (field.size.as_vec3() * field.cell).recip(),
         has_field: switch(!field.distances.is_empty()),
         key_texel: base.key_map.texel,
         key_normal_offset: base.key_map.normal_offset,

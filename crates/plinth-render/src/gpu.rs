@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, Once};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use plinth_frame::Region;
+
 use crate::RenderError;
 use crate::device::Device;
 
@@ -175,7 +177,34 @@ impl Gpu {
         self.queue.write_buffer(buffer, offset, bytes);
     }
 
-    /// Returns the number of bytes written to existing buffers so far.
+    /// Writes a region of a texture before the next submission. `texels` contains all rows of the texture from the top, each of
+    /// `width` texels.
+    pub(crate) fn write_texture<T: bytemuck::Pod>(
+        &self,
+        view: &wgpu::TextureView,
+        region: Region,
+        width: u32,
+        texels: &[T],
+    ) {
+        let row_bytes = width * size_of::<T>() as u32;
+        let first = region.y as usize * width as usize + region.x as usize;
+        let size = wgpu::Extent3d { width: region.width, height: region.height, depth_or_array_layers: 1 };
+        let written = u64::from(region.width) * u64::from(region.height) * size_of::<T>() as u64;
+        self.written.fetch_add(written, Ordering::Relaxed);
+        self.queue.write_texture(
+            wgpu::TexelCopyTextureInfo {
+                texture: view.texture(),
+                mip_level: 0,
+                origin: wgpu::Origin3d { x: region.x, y: region.y, z: 0 },
+                aspect: wgpu::TextureAspect::All,
+            },
+            bytemuck::cast_slice(&texels[first..]),
+            wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(row_bytes), rows_per_image: None },
+            size,
+        );
+    }
+
+    /// Returns the number of bytes written to existing buffers and textures so far.
     pub fn written_bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }

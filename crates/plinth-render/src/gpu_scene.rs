@@ -21,6 +21,7 @@ use crate::upload::boxes::Bounds;
 use crate::upload::kept_shadows::KeptShadows;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::pool::{Model, Pool};
+use crate::upload::triangles::TriangleWords;
 use crate::view::View;
 
 /// Maximum number of scene colour pyramids per frame.
@@ -41,7 +42,7 @@ pub(crate) struct GpuScene {
     pub(crate) sprite_reach: u32,
     /// One 32-bit word per triangle for the visibility buffer. When a batch moves, the words of its triangles are
     /// updated.
-    pub(crate) triangles: wgpu::Buffer,
+    pub(crate) triangles: TriangleWords,
     /// For each decal, the transmissive and blended batches of its surface; see
     /// [`crate::back_to_front::surfaces_of_decals`].
     surfaces_of_decals: Vec<Option<Vec<usize>>>,
@@ -58,7 +59,7 @@ impl GpuScene {
         pipelines: Pipelines,
         (key_map, sun_map, kept_shadows): (ShadowMap, ShadowMap, KeptShadows),
         sprite_reach: u32,
-        triangles: wgpu::Buffer,
+        triangles: TriangleWords,
     ) -> Self {
         let order = (0..batches.len()).collect();
         let grow = (Vec3::ZERO, 1.0);
@@ -104,10 +105,12 @@ impl GpuScene {
     /// mirroring node reverses the winding of its triangles.
     pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) -> Vec<bool> {
         let posed = scene.pose(clip_time);
+        // Datasets contain values that are computed exactly from numbered triangles.
+        let is_numbered = scene.is_dataset || self.pipelines.visibility.iter().any(Option::is_some);
         for (i, pool) in self.pools.iter_mut().enumerate().filter(|(_, pool)| pool.moving) {
             let mut batches: Vec<_> =
                 self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.pool == i).collect();
-            pool.update(gpu, scene, &posed, &mut batches, &self.triangles);
+            pool.update(gpu, scene, &posed, &mut batches, (&mut self.triangles, is_numbered));
         }
         posed.iter().map(|one| one.mirrored).collect()
     }

@@ -61,7 +61,7 @@ uniforms! {
         glass_shows_backdrop: f32,
         field_origin: Vec3,
         field_cell: f32,
-        field_extent: Vec3,
+        field_scale: Vec3,
         has_field: f32,
         key_position: Vec3,
         key_outer_cosine: f32,
@@ -282,5 +282,11 @@ mod tests {
         for x in [0.0, 0.499_999_97, 0.5, 1.5, 2.499_999_8, 511.5, 8_388_607.5, 1e30, f32::NAN] {
             assert_eq!((rounded(x), rounded(-x)), (x.round() as i32, (-x).round() as i32), "{x}");
         }
+    }
+
+    #[test]
+    fn shaders_agree_on_the_integer_that_stands_for_one() {
+        let text = include_str!("../shaders/lib/octahedral.wgsl");
+        assert!(text.contains(&format!("from_scaled_octahedral(vec2<f32>(e), {SNORM_ONE:.1});")));
     }
 }

@@ -50,6 +50,8 @@ impl Layouts {
             picture_format: look.picture_format,
             output: look.output,
             direct: look.direct,
+            on_host: look.on_host,
+            transparent: look.transparent,
             lights,
             pool_layout: &self.pool,
             glass_layout: &self.glass,

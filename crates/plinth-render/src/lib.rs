@@ -24,6 +24,7 @@ mod frames;
 mod gpu;
 mod gpu_scene;
 mod gpu_types;
+mod host_visibility;
 mod ibl;
 mod layers;
 mod layouts;

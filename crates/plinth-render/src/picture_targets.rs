@@ -6,6 +6,7 @@ use plinth_frame::{PixelFormat, Region};
 use plinth_scene::{ReflectorLook, Scene};
 
 use crate::gpu::Gpu;
+use crate::host_visibility::can_be_on_host;
 use crate::pass::floor::FloorArea;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::{mirrored_box, mirrored_camera, reflection_reach};
@@ -15,6 +16,7 @@ use crate::region::{union, widened};
 use crate::renderer::Picture;
 use crate::targets::{SceneBehind, TargetDescriptor, texture};
 use crate::upload::batch::Batch;
+use crate::upload::geometry::PosedModel;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
 /// Number of samples per pixel.
@@ -60,9 +62,8 @@ pub(crate) fn target_descriptor(
     scene: &Scene,
     picture: Picture,
     (region, model_region): (Region, Region),
-    materials: &[MaterialOnGpu],
-    batches: &[Batch],
-    triangle_format: wgpu::TextureFormat,
+    (posed, materials, batches): (&PosedModel<'_>, &[MaterialOnGpu], &[Batch]),
+    (triangle_format, any_camera): (wgpu::TextureFormat, bool),
 ) -> TargetDescriptor {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
@@ -91,10 +92,13 @@ pub(crate) fn target_descriptor(
     } else {
         finished_format
     };
+    let samples = if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 };
+    let on_host =
+        gpu.is_software() && samples == SAMPLES && !any_camera && can_be_on_host(scene, posed, materials, batches);
     TargetDescriptor {
         region,
         model_region,
-        samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
+        samples,
         triangle_format,
         color_format,
         picture_format,
@@ -105,6 +109,7 @@ pub(crate) fn target_descriptor(
         scene_behind,
         visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
         direct,
+        on_host,
     }
 }
 

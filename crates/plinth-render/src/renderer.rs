@@ -162,8 +162,14 @@ impl<'g> Renderer<'g> {
             let blurred = widened(model_region, blur_reach, picture.width, picture.height);
             joined(with_reach(region_of(scene, picture, area, scene.reflector), sprite_reach, picture), blurred)
         };
-        let look =
-            target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches, triangle_format);
+        let look = target_descriptor(
+            gpu,
+            scene,
+            picture,
+            (region, model_region),
+            (&posed, &materials, &batches),
+            (triangle_format, any_camera),
+        );
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
             key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
@@ -204,7 +210,7 @@ impl<'g> Renderer<'g> {
             let size = (picture.width, picture.height);
             let seen = scene.surroundings.as_ref();
             let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
-            let view = View::new(gpu, &layouts, look, (model, &triangles), &frame_groups)?;
+            let view = View::new(gpu, &layouts, look, (model, &triangles.buffer), &frame_groups)?;
             let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
             let post = Post::new(&base, scene, (&look, blur_reach), all, radiance.as_ref())?;
             let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
@@ -212,7 +218,7 @@ impl<'g> Renderer<'g> {
                 Some(reflector) => {
                     let seen = || with_reach(reflection_region(scene, picture, reflector), sprite_reach, picture);
                     let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
-                    let view = View::new(gpu, &layouts, mirrored, (model, &triangles), &frame_groups)?;
+                    let view = View::new(gpu, &layouts, mirrored, (model, &triangles.buffer), &frame_groups)?;
                     Some(Reflection::new(&base, view, reflector, (&look, picture), all)?)
                 }
                 None => None,

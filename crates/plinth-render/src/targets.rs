@@ -9,9 +9,10 @@ use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput
 /// The render targets of a view. `finished` covers the drawn region of the picture, and `surfaces` and `batches` cover
 /// the canvas. All other targets cover only the region that the model can cover.
 pub(crate) struct Targets {
-    /// The number of the visible triangle in each sample.
+    /// The number of the visible triangle in each sample. Not used if the processor determines the visible surfaces.
     pub(crate) triangles: wgpu::TextureView,
-    /// The depth of each sample.
+    /// The depth of each sample. If the processor determines the visible surfaces, the depth is used only if other surfaces
+    /// are drawn over them.
     pub(crate) depth: wgpu::TextureView,
     /// The first and the second surface of each pixel.
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
@@ -81,6 +82,8 @@ pub(crate) struct TargetDescriptor {
     pub(crate) visibility_buffered_glass: bool,
     /// Whether surfaces are shaded directly into the picture, over the backdrop.
     pub(crate) direct: bool,
+    /// Whether the processor determines which surfaces are visible (see [`crate::host_visibility`]).
+    pub(crate) on_host: bool,
 }
 
 /// The surfaces of glass, and their colours. The opaque surfaces are kept in other targets, because the picture is
@@ -113,12 +116,19 @@ impl Targets {
     pub(crate) fn new(gpu: &Gpu, look: TargetDescriptor) -> Self {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
+        // Maps that the processor computes are uploaded.
+        let written = if look.on_host { wgpu::TextureUsages::COPY_DST } else { wgpu::TextureUsages::empty() };
         let model = look.model_region;
         let copied = wgpu::TextureUsages::COPY_SRC | wgpu::TextureUsages::COPY_DST;
         let finished = texture(gpu, look.region, 1, look.finished_format, readable | copied, 1);
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
         let canvas = |format, usage| view(&texture(gpu, look.canvas(), 1, format, usage, 1));
+        // A target that no pass uses has one pixel.
+        let samples_if = |used: bool, format| {
+            let size = if used { model } else { Region::whole(1, 1) };
+            view(&texture(gpu, size, look.samples, format, readable, 1))
+        };
         let transparent = look.transparent.then(|| part(look.samples, look.color_format, readable));
         let glass = look.visibility_buffered_glass.then(|| GlassTargets {
             surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
@@ -137,10 +147,10 @@ impl Targets {
             }
         });
         Self {
-            triangles: part(look.samples, look.triangle_format, readable),
-            depth: part(look.samples, DEPTH_FORMAT, readable),
-            surfaces: [(); SURFACES].map(|()| canvas(SURFACE_FORMAT, readable)),
-            batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment)),
+            triangles: samples_if(!look.on_host, look.triangle_format),
+            depth: samples_if(!look.on_host || look.transparent, DEPTH_FORMAT),
+            surfaces: [(); SURFACES].map(|()| canvas(SURFACE_FORMAT, readable | written)),
+            batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment | written)),
             colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, readable))),
             glass,
             transparent,

@@ -7,6 +7,7 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
+use crate::host_visibility::HostVisibility;
 use crate::layouts::Layouts;
 use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
@@ -21,6 +22,8 @@ pub(crate) struct View {
     pub(crate) look: TargetDescriptor,
     pub(crate) targets: Targets,
     pub(crate) classify: Classify,
+    /// The visible surfaces, if the processor determines them.
+    pub(crate) host_visibility: Option<HostVisibility>,
     pub(crate) expand_samples: Option<ExpandSamples>,
     pub(crate) scene_color: Option<SceneColorPyramid>,
     /// Passes for glass that is drawn through a visibility buffer.
@@ -93,6 +96,7 @@ impl View {
             look,
             targets,
             classify,
+            host_visibility: look.on_host.then(HostVisibility::default),
             expand_samples,
             scene_color,
             glass,
@@ -110,6 +114,10 @@ impl View {
     pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame, gpu_scene: &GpuScene) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
         gpu.write(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
+        if let Some(host_visibility) = &mut self.host_visibility {
+            let maps = (&self.look, &self.targets, &self.classify.tiles);
+            host_visibility.update(gpu, frame, maps, gpu_scene);
+        }
         let batches = 0..gpu_scene.batches.len();
         self.parts = batches.map(|i| gpu_scene.part_of(&self.look, &self.clip_from_world, i)).collect();
         self.shaded = gpu_scene.shading.shaded(&self.look, &self.clip_from_world, &self.parts, gpu_scene);

@@ -46,7 +46,8 @@ fn linear_from_srgb(encoded: vec3<f32>) -> vec3<f32> {
     curve = fma(encoded, curve, vec3(0.51585769));
     curve = fma(encoded, curve, vec3(0.03263253));
     curve = fma(encoded, curve, vec3(0.00093115));
-    return select(curve, encoded / 12.92, encoded <= vec3(0.04045));
+    // Software drivers do not replace a division by a constant with a multiplication.
+    return select(curve, encoded * (1.0 / 12.92), encoded <= vec3(0.04045));
 }
 
 // Rec.709 luminance of a linear colour.

@@ -22,7 +22,8 @@ fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
 fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
     // The centres of the outermost texels are on the border of the map (see `ibl/irradiance.rs`).
     let side = f32(textureDimensions(irradiance_map).x);
-    let uv = (octahedral_uv(n) * (side - 1.0) + 0.5) / side;
+    // One division takes less time on software drivers than one for each component.
+    let uv = (octahedral_uv(n) * (side - 1.0) + 0.5) * (1.0 / side);
     return textureSampleLevel(irradiance_map, linear_sampler, uv, 0.0).rgb * environment_strength();
 }
 

@@ -134,7 +134,8 @@ struct SpecularAlbedo {
 fn specular_albedo(f0: vec3<f32>, f90: f32, split_sum: vec2<f32>) -> SpecularAlbedo {
     let single = f0 * split_sum.x + f90 * split_sum.y;
     let missing = 1.0 - (split_sum.x + split_sum.y);
-    let average = f0 + (vec3(f90) - f0) / 21.0;
+    // Software drivers do not replace a division by a constant with a multiplication.
+    let average = f0 + (vec3(f90) - f0) * (1.0 / 21.0);
     let multiple = single * average / (1.0 - missing * average) * missing;
     return SpecularAlbedo(single, multiple);
 }

@@ -28,9 +28,8 @@ fn trace_self_reflection(s: Surface, direction: vec3<f32>, perceptual_roughness:
     let start = frame.grow_origin + (s.world - frame.grow_origin) * (1.0 / frame.grow);
     let slope = max(perceptual_roughness * perceptual_roughness, 0.01);
     let rise = max(dot(direction, s.geometric), 0.02);
-    let scale = 1.0 / frame.field_extent;
-    let first = (start - frame.field_origin) * scale;
-    let step = direction * scale;
+    let first = (start - frame.field_origin) * frame.field_scale;
+    let step = direction * frame.field_scale;
     var filled = 0.0;
     var met_at = 0.0;
     var travelled = 1.5 * cell;

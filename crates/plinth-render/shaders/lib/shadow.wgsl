@@ -3,7 +3,8 @@
 
 // Filters with a tent of 3×3 texels in four bilinear comparisons (Castaño 2013, "Shadow Mapping Summary", part 1).
 fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -> f32 {
-    let at = uv_in / texel + 0.5;
+    // One division takes less time on software drivers than one for each component.
+    let at = uv_in * (1.0 / texel) + 0.5;
     let base = floor(at);
     let offset = at - base;
     let uv = (base - 0.5) * texel;

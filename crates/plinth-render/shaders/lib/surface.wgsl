@@ -152,7 +152,12 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.blocked_color = v.light.indirect * (1.0 / max(luminance(v.light.indirect), 1e-4));
 
     var specular_weight = material.specular_factor;
+#ifdef TINTED_SPECULAR
     var specular_color = material.specular_color;
+#else
+    // All channels are equal. The driver then computes the reflectance of the dielectric once for all channels.
+    var specular_color = vec3(material.specular_color.r);
+#endif
 #ifdef SPECULAR_TEX
     specular_weight *= tex_specular(uv0, uv1).a;
 #endif

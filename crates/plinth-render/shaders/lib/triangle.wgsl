@@ -36,7 +36,7 @@ fn position_of(corner: u32) -> vec3<f32> {
 }
 
 fn normal_of(corner: u32) -> vec3<f32> {
-    return from_octahedral(unpack2x16snorm(posed_vertex(corner).normal));
+    return from_packed_octahedral(posed_vertex(corner).normal);
 }
 
 // A triangle in homogeneous coordinates (x, y, w), and the point of the triangle that a pixel shows (Olano and Greer
@@ -99,9 +99,9 @@ fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
 // Returns the unit normals of the corners.
 fn corner_normals(s: Seen) -> mat3x3<f32> {
     return mat3x3(
-        from_octahedral(unpack2x16snorm(s.normals.x)),
-        from_octahedral(unpack2x16snorm(s.normals.y)),
-        from_octahedral(unpack2x16snorm(s.normals.z)),
+        from_packed_octahedral(s.normals.x),
+        from_packed_octahedral(s.normals.y),
+        from_packed_octahedral(s.normals.z),
     );
 }
 
@@ -118,15 +118,17 @@ fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
 fn nearest_weights(s: Seen) -> vec3<f32> {
     let pixels = frame.target_size;
     let w = vec3(s.c0.z, s.c0.z + s.e1.z, s.c0.z + s.e2.z);
-    let q0 = s.d0 / w.x * pixels;
-    let q1 = (s.d0 + s.g1) / w.y * pixels;
-    let q2 = (s.d0 + s.g2) / w.z * pixels;
+    // One division for each corner takes less time on software drivers than one for each component.
+    let inverse_w = 1.0 / w;
+    let q0 = s.d0 * inverse_w.x * pixels;
+    let q1 = (s.d0 + s.g1) * inverse_w.y * pixels;
+    let q2 = (s.d0 + s.g2) * inverse_w.z * pixels;
     let n01 = nearest_on_edge(q0, q1);
     let n12 = nearest_on_edge(q1, q2);
     let n20 = nearest_on_edge(q2, q0);
     var on_screen = vec3(1.0 - n01.x, n01.x, 0.0);
     on_screen = select(on_screen, vec3(0.0, 1.0 - n12.x, n12.x), n12.y < n01.y);
     on_screen = select(on_screen, vec3(n20.x, 0.0, 1.0 - n20.x), n20.y < min(n01.y, n12.y));
-    let weights = on_screen / max(w, vec3(1e-6));
-    return weights / max(weights.x + weights.y + weights.z, 1e-20);
+    let weights = on_screen * select(vec3(1e6), inverse_w, w > vec3(1e-6));
+    return weights * (1.0 / max(weights.x + weights.y + weights.z, 1e-20));
 }

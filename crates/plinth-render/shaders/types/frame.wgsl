@@ -49,8 +49,9 @@ struct Frame {
     // Minimum corner of the distance field. `field_cell` is the side length of the field's cells in world units.
     field_origin: vec3<f32>,
     field_cell: f32,
-    // Size of the distance field in world units. `has_field` is 1 if there is a distance field, otherwise 0.
-    field_extent: vec3<f32>,
+    // The inverse of the size of the distance field in world units. `has_field` is 1 if there is a distance field,
+    // otherwise 0.
+    field_scale: vec3<f32>,
     has_field: f32,
     // Position of the key light in world space. `key_outer_cosine` is the cosine of half the outer angle of the light's
     // cone.

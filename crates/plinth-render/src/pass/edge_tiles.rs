@@ -1,5 +1,5 @@
-//! Tiles with edges: the tiles of a picture in which a pixel shows more than one triangle. The classify pass records
-//! these tiles. Pixels outside these tiles have no second surface. Shader counterparts: `lib/edge_tiles.wgsl` and
+//! Tiles with edges: the tiles of a picture in which a pixel shows more than one triangle. The classify pass or
+//! the processor records these tiles. Pixels outside these tiles have no second surface. Shader counterparts: `lib/edge_tiles.wgsl` and
 //! `lib/edge_runs.wgsl`.
 
 use std::ops::Range;
@@ -38,6 +38,11 @@ impl EdgeTiles {
         let [buffer, previous] =
             ["edge tiles", "previous edge tiles"].map(|label| filled(gpu, label, bytemuck::cast_slice(&words), usage));
         Ok(Self { buffer: buffer?, previous: previous?, row_tiles })
+    }
+
+    /// Replaces all tiles. `words` contains one word per tile.
+    pub(crate) fn replace(&self, gpu: &Gpu, words: &[u32]) {
+        gpu.write(&self.buffer, u64::from(HEADER_WORDS) * 4, bytemuck::cast_slice(words));
     }
 
     /// Keeps the tiles of the last frame as the previous tiles.

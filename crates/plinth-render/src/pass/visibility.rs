@@ -26,11 +26,9 @@ pub(crate) const SURFACES: usize = 2;
 
 /// Passes that group the samples of each pixel to surfaces.
 pub(crate) struct Classify {
-    /// For all pixels, writes the number of the batch of the first surface. For pixels that show one triangle, also
-    /// writes the surface.
-    inner: ClassifyDraw,
-    /// Passes for pixels that show several triangles. `None` if pixels have only one sample.
-    edges: Option<Edges>,
+    /// The draws that determine the surfaces. `None` if the processor determines them.
+    draws: Option<Draws>,
+    samples: u32,
     /// For each pool and each surface of a pixel, the bind group with the inputs of shading. `None` for a pool whose
     /// surfaces are not shaded in this way.
     shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
@@ -39,6 +37,15 @@ pub(crate) struct Classify {
     last: Cell<Option<Region>>,
     /// The region of the canvas that the samples cover.
     model_region: Region,
+}
+
+/// The draws that determine the surfaces of each pixel.
+struct Draws {
+    /// For all pixels, writes the number of the batch of the first surface. For pixels that show one triangle, also
+    /// writes the surface.
+    inner: ClassifyDraw,
+    /// Passes for pixels that show several triangles. `None` if pixels have only one sample.
+    edges: Option<Edges>,
 }
 
 /// Passes for pixels that show several triangles.
@@ -155,12 +162,11 @@ impl Classify {
         let tiles = EdgeTiles::new(gpu, canvas.width, canvas.height)?;
         let triangles = shading.triangles;
         let inputs = Inputs { gpu, frame_layout, maps, triangles, tiles: &tiles, samples: look.samples };
-        let inner = inputs.inner()?;
-        let edges = (look.samples > 1).then(|| inputs.edges()).transpose()?;
+        let draws = (!look.on_host).then(|| inputs.draws()).transpose()?;
         let shade_groups = shade_groups(gpu, maps, &tiles, shading)?;
         let [x, y] = look.origin();
         let model_region = Region { x, y, ..look.model_region };
-        Ok(Self { inner, edges, shade_groups, tiles, last: Cell::new(None), model_region })
+        Ok(Self { draws, samples: look.samples, shade_groups, tiles, last: Cell::new(None), model_region })
     }
 
     /// Determines the surfaces in a region of the canvas, and the batches to which they belong.
@@ -171,6 +177,7 @@ impl Classify {
         maps: SurfaceMaps<'_>,
         (part, outside): (Option<Region>, OutsideRegion),
     ) {
+        let Some(draws) = &self.draws else { return };
         let [first, second] = maps.surfaces;
         let [first_batch, second_batch] = maps.batches;
         let (color, depth): (ColorOf, _) = match outside {
@@ -192,8 +199,8 @@ impl Classify {
             }
         };
         let everywhere = Some(0..3);
-        sort("classify", &self.inner, everywhere, &[color(first)], depth_target(first_batch, depth, true));
-        let Some(edges) = &self.edges else { return };
+        sort("classify", &draws.inner, everywhere, &[color(first)], depth_target(first_batch, depth, true));
+        let Some(edges) = &draws.edges else { return };
         let at_edges = || part.map(|part| self.tiles.vertices(part));
         sort("mark edges", &edges.mark, at_edges(), &[], depth_target(second_batch, depth, true));
         let surfaces = [kept(first), color(second)];
@@ -208,7 +215,7 @@ impl Classify {
 
     /// Returns the maximum number of surfaces of a pixel.
     pub(crate) fn surfaces(&self) -> usize {
-        if self.edges.is_some() { SURFACES } else { 1 }
+        if self.samples > 1 { SURFACES } else { 1 }
     }
 
     /// Returns the bind group for shading surfaces of a pool: first surfaces if `k` is 0, second surfaces if `k` is 1.
@@ -277,6 +284,11 @@ impl Inputs<'_> {
         ];
         let group = bindings::group(device, label, &layout, &resources);
         (layout, group)
+    }
+
+    fn draws(&self) -> Result<Draws, RenderError> {
+        let edges = (self.samples > 1).then(|| self.edges()).transpose()?;
+        Ok(Draws { inner: self.inner()?, edges })
     }
 
     fn inner(&self) -> Result<ClassifyDraw, RenderError> {

@@ -71,6 +71,10 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) output: SurfaceOutput,
     /// Whether surfaces are shaded directly into the picture.
     pub(crate) direct: bool,
+    /// Whether the processor determines which surfaces are visible.
+    pub(crate) on_host: bool,
+    /// Whether there are transmissive or blended surfaces.
+    pub(crate) transparent: bool,
     pub(crate) lights: LightSwitches,
 }
 
@@ -127,8 +131,12 @@ pub(crate) type PerBatch = Vec<Option<wgpu::RenderPipeline>>;
 
 /// The pipelines that draw batches. All views share them.
 pub(crate) struct Pipelines {
-    /// Pipelines that write the numbers of the visible triangles, points and lines.
+    /// Pipelines that write the numbers of the visible triangles, points and lines. All are `None` if the processor
+    /// determines which surfaces are visible.
     pub(crate) visibility: PerBatch,
+    /// Pipeline that writes the depth of the triangles that the processor has found to be visible. `None` if nothing is
+    /// drawn over them.
+    pub(crate) visible_depth: Option<wgpu::RenderPipeline>,
     /// Pipelines that shade the pixels in which a batch is visible.
     pub(crate) shade: PerBatch,
     /// Pipelines that draw transmissive and blended batches over the picture drawn so far.
@@ -182,7 +190,7 @@ impl Pipelines {
                 batches,
                 materials,
                 |batch, material| {
-                    (!sorted(batch)).then(|| match &batch.sprites {
+                    (!sorted(batch) && !base.on_host).then(|| match &batch.sprites {
                         Some(sprites) => DepthKey::sprites(SpritePass::Visibility, sprites.kind, material),
                         None => DepthKey::Visibility {
                             alpha_test: alpha_test_key(material),
@@ -210,9 +218,20 @@ impl Pipelines {
         };
         let refracts = materials.iter().any(|material| material.refracts);
         let back_faces = || refracts.then(|| depth::create_back_faces(base)).transpose();
-        let ((visibility, shade), (transparent, back_faces)) =
-            rayon::join(|| rayon::join(visibility, shade), || rayon::join(transparent, back_faces));
-        Ok(Self { visibility: visibility?, shade: shade?, transparent: transparent?, shadows, back_faces: back_faces? })
+        let visible_depth =
+            || (base.on_host && base.transparent).then(|| depth::create_blended_depth(base, None, true)).transpose();
+        let ((visibility, shade), (transparent, (back_faces, visible_depth))) = rayon::join(
+            || rayon::join(visibility, shade),
+            || rayon::join(transparent, || (back_faces(), visible_depth())),
+        );
+        Ok(Self {
+            visibility: visibility?,
+            visible_depth: visible_depth?,
+            shade: shade?,
+            transparent: transparent?,
+            shadows,
+            back_faces: back_faces?,
+        })
     }
 }
 

@@ -26,7 +26,7 @@ use crate::upload::pool::Pool;
 use crate::upload::pool_builder::PoolSize;
 use crate::upload::pools::Pools;
 use crate::upload::sprites::{self, SpriteInputs};
-use crate::upload::triangles::{MAX_BATCHES, MAX_POOL_VERTICES, MAX_TRIANGLES, triangle_format};
+use crate::upload::triangles::{MAX_BATCHES, MAX_POOL_VERTICES, MAX_TRIANGLES, TriangleWords, triangle_format};
 use crate::used_materials::MaterialUses;
 
 /// All batches with their pools, and one word per triangle for the visibility buffer (see `triangles.rs`).
@@ -34,7 +34,7 @@ use crate::used_materials::MaterialUses;
 pub(crate) struct Geometry {
     pub(crate) pools: Vec<Pool>,
     pub(crate) batches: Vec<Batch>,
-    pub(crate) triangles: wgpu::Buffer,
+    pub(crate) triangles: TriangleWords,
     /// Format of triangle numbers in the visibility buffer.
     pub(crate) triangle_format: wgpu::TextureFormat,
     pub(crate) kept_shadows: KeptShadows,
@@ -118,8 +118,8 @@ pub(crate) fn build(
     if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
-    let triangles = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
     let triangle_format = triangle_format(words.len());
+    let triangles = TriangleWords::new(gpu, words)?;
     Ok(Geometry { pools, batches, triangles, triangle_format, kept_shadows: KeptShadows::default() })
 }
 

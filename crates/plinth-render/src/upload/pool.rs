@@ -1,6 +1,7 @@
 //! Vertices and triangles on the device that one or several batches share, and their changes from frame to frame.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use plinth_bake::BakedMesh;
 use plinth_scene::{PosedPrimitive, Scene};
@@ -13,7 +14,7 @@ use crate::upload::boxes::{MIN_BATCHES, boxes_of_pieces};
 use crate::upload::gathered_light::{LightSource, PoolLight};
 use crate::upload::geometry::{primitive_of, write_pose};
 use crate::upload::numbered::NumberedTriangles;
-use crate::upload::triangles::{FIRST_TRIANGLE, packed_corners, triangle_words};
+use crate::upload::triangles::{HostTriangles, TriangleWords, packed_corners, triangle_words};
 
 /// Consecutive vertices of a pool that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Pool {
     pub(crate) light: PoolLight,
     /// Vertices for passes that write triangle numbers. `None` for points and lines.
     pub(crate) numbered: Option<NumberedTriangles>,
+    /// The same triangles in main memory. `None` unless a software driver draws opaque triangles without an alpha test.
+    pub(crate) host: Option<Arc<HostTriangles>>,
     /// Number of the pool's first triangle, point or line in the visibility buffer.
     pub(crate) first_triangle: u32,
     pub(super) pieces: Vec<VertexRange>,
@@ -118,7 +121,7 @@ impl Pool {
         Ok(Self { light: PoolLight::new(gpu, layout, self.light_source(), baked)?, ..self.clone() })
     }
 
-    /// Uploads the vertices of a new pose. `batches` are the batches of the pool in the order of their triangles, each
+    /// Uploads the vertices of a new pose. `is_numbered` tells whether a pass draws the numbers of triangles. `batches` are the batches of the pool in the order of their triangles, each
     /// with its number.
     pub(crate) fn update(
         &mut self,
@@ -126,7 +129,7 @@ impl Pool {
         scene: &Scene,
         posed: &[PosedPrimitive],
         batches: &mut [(usize, &mut Batch)],
-        triangles: &wgpu::Buffer,
+        (triangles, is_numbered): (&mut TriangleWords, bool),
     ) {
         let mut vertices = Vec::new();
         for piece in &self.pieces {
@@ -139,10 +142,15 @@ impl Pool {
             vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
         }
         gpu.write(&self.pose, 0, bytemuck::cast_slice(&vertices));
-        if let Some(numbered) = &self.numbered {
+        if let Some(numbered) = self.numbered.as_ref().filter(|_numbered| is_numbered) {
             numbered.update(gpu, &vertices);
         }
         let turned = self.turn(gpu, posed);
+        if let Some(host) = &mut self.host {
+            let host = Arc::make_mut(host);
+            host.pose(&vertices);
+            host.turn(&turned);
+        }
         let mut words = Vec::new();
         let has_boxes = self.chosen.is_none() && batches.len() >= MIN_BATCHES;
         for (place, (number, batch)) in batches.iter_mut().enumerate() {
@@ -155,8 +163,7 @@ impl Pool {
             }
         }
         if !words.is_empty() {
-            let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
-            gpu.write(triangles, offset, bytemuck::cast_slice(&words));
+            triangles.replace(gpu, self.first_triangle, &words);
         }
     }
 

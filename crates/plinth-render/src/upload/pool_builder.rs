@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use glam::Vec3;
 use plinth_bake::BakedMesh;
@@ -18,7 +19,7 @@ use crate::upload::gathered_light::{LightSource, PoolLight};
 use crate::upload::geometry::{DrawMode, MIN_VERTICES, MaterialUse, filled, surface_vertex, write_pose};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::pool::{Pool, VertexRange, vertices_of};
-use crate::upload::triangles::{packed_corners, triangle_words};
+use crate::upload::triangles::{HostTriangles, packed_corners, triangle_words};
 
 /// A pool that has not been uploaded yet.
 #[derive(Default)]
@@ -226,6 +227,8 @@ impl PoolBuilder {
             || NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, used.moving),
         );
         let (light, numbered) = (light?, numbered?);
+        let is_on_host = gpu.is_software() && used.material.shares_pool();
+        let host = is_on_host.then(|| Arc::new(HostTriangles::new(&self.pose, &self.indices)));
         let pool = Pool {
             moving: used.moving,
             pose: filled(gpu, "pose", bytemuck::cast_slice(&self.pose), vertex)?,
@@ -234,6 +237,7 @@ impl PoolBuilder {
             packed_corners: filled(gpu, "corners", bytemuck::cast_slice(&packed_corners(&self.indices)), storage)?,
             light,
             numbered: Some(numbered),
+            host,
             first_triangle,
             pieces: self.pieces,
             mirrored_at_first: used.sorted.then(|| self.mirrored.clone()),

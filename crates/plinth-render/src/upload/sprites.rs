@@ -301,6 +301,7 @@ impl BatchBuilder {
             // No light is baked on points and lines.
             light: PoolLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,
             numbered: None,
+            host: None,
             first_triangle: place.first,
             // Points and lines have no winding.
             mirrored: vec![false; self.pieces.len()],

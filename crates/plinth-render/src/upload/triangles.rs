@@ -1,9 +1,14 @@
 //! Triangle words: one word per triangle with the data that the visibility buffer needs before shading.
 
+use std::sync::Arc;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::RenderError;
+use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, rounded};
+use crate::upload::geometry::filled;
 use crate::upload::octahedral::octahedral;
 
 /// Number of the first triangle. The number 0 means that there is no triangle.
@@ -12,6 +17,63 @@ pub(crate) const FIRST_TRIANGLE: u32 = 1;
 pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
 /// Maximum number of batches. The numbers of batches are stored as 16-bit depth, where 0 means that there is no batch.
 pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
+
+/// The words of all triangles, by their numbers.
+#[derive(Clone)]
+pub(crate) struct TriangleWords {
+    pub(crate) buffer: wgpu::Buffer,
+    /// A copy for the processor. Empty unless a software driver draws.
+    pub(crate) copy: Arc<Vec<u32>>,
+}
+
+impl TriangleWords {
+    /// Uploads the words.
+    /// Errors: if the buffer would be larger than the adapter allows.
+    pub(crate) fn new(gpu: &Gpu, words: Vec<u32>) -> Result<Self, RenderError> {
+        let buffer = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
+        Ok(Self { buffer, copy: Arc::new(if gpu.is_software() { words } else { Vec::new() }) })
+    }
+
+    /// Replaces the words of consecutive triangles, of which `first` is the number of the first.
+    pub(crate) fn replace(&mut self, gpu: &Gpu, first: u32, words: &[u32]) {
+        let start = (first - FIRST_TRIANGLE) as usize;
+        gpu.write(&self.buffer, (start * size_of::<u32>()) as u64, bytemuck::cast_slice(words));
+        if !self.copy.is_empty() {
+            Arc::make_mut(&mut self.copy)[start..start + words.len()].copy_from_slice(words);
+        }
+    }
+}
+
+/// The triangles of a pool in main memory, from which the processor determines which surfaces are visible.
+#[derive(Clone)]
+pub(crate) struct HostTriangles {
+    /// World-space positions of the pool's vertices.
+    pub(crate) positions: Vec<[f32; 3]>,
+    /// Three vertex indices per triangle, in the order of the triangles' numbers.
+    pub(crate) corners: Vec<u32>,
+}
+
+impl HostTriangles {
+    pub(crate) fn new(vertices: &[PoseVertex], corners: &[u32]) -> Self {
+        Self { positions: positions(vertices), corners: corners.to_vec() }
+    }
+
+    /// Replaces the positions by those of another pose.
+    pub(crate) fn pose(&mut self, vertices: &[PoseVertex]) {
+        self.positions = positions(vertices);
+    }
+
+    /// Reverses the winding of some triangles.
+    pub(crate) fn turn(&mut self, triangles: &[usize]) {
+        for triangle in triangles {
+            self.corners.swap(3 * triangle + 1, 3 * triangle + 2);
+        }
+    }
+}
+
+fn positions(vertices: &[PoseVertex]) -> Vec<[f32; 3]> {
+    vertices.iter().map(|vertex| vertex.position).collect()
+}
 
 /// Returns the format of triangle numbers in the visibility buffer for `count` triangles. The 16-bit format halves the
 /// memory that a frame writes and reads. Larger numbers are stored as two 16-bit halves, because all adapters support

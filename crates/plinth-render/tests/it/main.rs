@@ -13,6 +13,7 @@ mod bumps;
 mod cache;
 mod compiling;
 mod devices;
+mod host_visibility;
 mod lamps;
 mod layers;
 mod looks;

@@ -1,0 +1,180 @@
+//! Projects vertices to the canvas.
+
+use glam::{Mat4, Vec3};
+use rayon::prelude::*;
+
+use crate::{RasterView, TriangleRun};
+
+/// Positions on the canvas are multiples of this fraction of a pixel.
+pub(crate) const SUBPIXELS: i32 = 256;
+/// Largest coordinate of a vertex, in subpixels: 2^22 pixels. The product of two differences fits 63 bits.
+const LIMIT: f32 = (1_u32 << 30) as f32;
+/// Number of vertices that a task projects at least.
+const MIN_VERTICES: usize = 4096;
+
+/// A vertex on the canvas. `x` and `y` are in subpixels from the top left corner of the canvas; y points down.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ScreenVertex {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    pub(crate) depth: f32,
+}
+
+impl ScreenVertex {
+    /// A vertex whose triangles are left out.
+    const LEFT_OUT: Self = Self { x: i32::MIN, y: 0, depth: 0.0 };
+
+    #[inline(always)]
+    pub(crate) fn is_left_out(self) -> bool {
+        self.x == i32::MIN
+    }
+}
+
+/// Rounds to the nearest integer, halves to the even one. The number must fit 32 bits.
+#[inline(always)]
+fn rounded(value: f32) -> i32 {
+    // In this range the difference between consecutive numbers is 1, so the addition rounds. The low bits of the sum are
+    // the integer. Processors without SSE4.1 have no instruction for rounding.
+    const INTEGERS: f64 = (3_u64 << 51) as f64;
+    ((f64::from(value) + INTEGERS).to_bits() as u32).cast_signed()
+}
+
+/// The transform from world space to the canvas.
+pub(crate) struct Projection {
+    clip_from_world: Mat4,
+    scale: [f32; 2],
+    center: [f32; 2],
+}
+
+impl Projection {
+    pub(crate) fn new(view: &RasterView) -> Self {
+        let region = view.region;
+        let half = |length: u32| length as f32 * (0.5 * SUBPIXELS as f32);
+        let start = |start: u32| start as f32 * SUBPIXELS as f32;
+        let [x, y] = [half(region.width), half(region.height)];
+        let center = [start(region.x) + x, start(region.y) + y];
+        Self { clip_from_world: view.clip_from_world, scale: [x, -y], center }
+    }
+
+    #[inline(always)]
+    fn vertex(&self, position: [f32; 3]) -> ScreenVertex {
+        let clip = self.clip_from_world * Vec3::from(position).extend(1.0);
+        let inverse = 1.0 / clip.w;
+        let x = clip.x * inverse * self.scale[0] + self.center[0];
+        let y = clip.y * inverse * self.scale[1] + self.center[1];
+        let depth = clip.z * inverse;
+        if clip.w > 0.0 && x.abs() <= LIMIT && y.abs() <= LIMIT && depth.is_finite() {
+            ScreenVertex { x: rounded(x), y: rounded(y), depth }
+        } else {
+            ScreenVertex::LEFT_OUT
+        }
+    }
+}
+
+/// The projected vertices of all runs. Runs with the same vertices share them.
+#[derive(Default)]
+pub(crate) struct Projected {
+    vertices: Vec<ScreenVertex>,
+    /// For each run, the index of its first vertex.
+    starts: Vec<usize>,
+}
+
+impl Projected {
+    /// Replaces the vertices by those of `runs`.
+    pub(crate) fn project(&mut self, projection: &Projection, runs: &[TriangleRun<'_>]) {
+        self.starts.clear();
+        let mut lists: Vec<(&[[f32; 3]], usize)> = Vec::new();
+        let mut count = 0;
+        for run in runs {
+            let known = lists.iter().rev().find(|(positions, _)| std::ptr::eq(*positions, run.positions));
+            let start = known.map_or(count, |(_, start)| *start);
+            if start == count {
+                lists.push((run.positions, start));
+                count += run.positions.len();
+            }
+            self.starts.push(start);
+        }
+        self.vertices.resize(count, ScreenVertex::default());
+        let mut rest = &mut self.vertices[..];
+        for (positions, _) in lists {
+            let (vertices, others) = std::mem::take(&mut rest).split_at_mut(positions.len());
+            rest = others;
+            let pairs = vertices.par_iter_mut().with_min_len(MIN_VERTICES).zip(positions);
+            pairs.for_each(|(vertex, position)| *vertex = projection.vertex(*position));
+        }
+    }
+
+    /// Returns the vertices to which the corners of a run refer.
+    pub(crate) fn of_run(&self, run: usize) -> &[ScreenVertex] {
+        &self.vertices[self.starts[run]..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec4;
+    use plinth_frame::Region;
+
+    use super::*;
+
+    fn view(clip_from_world: Mat4) -> RasterView {
+        RasterView {
+            clip_from_world,
+            canvas: [640, 480],
+            region: Region { x: 101, y: 33, width: 64, height: 32 },
+            distance_numerator: 1.0,
+            depth_range: 2.0,
+            pixel_size: 0.01,
+            camera_axis: Vec3::NEG_Z,
+        }
+    }
+
+    #[test]
+    fn halves_are_rounded_to_even_integers() {
+        let limit = 1 << 30;
+        for (value, expected) in
+            [(0.5, 0), (1.5, 2), (-0.5, 0), (-1.5, -2), (2.501, 3), (-7.6, -8), (LIMIT, limit), (-LIMIT, -limit)]
+        {
+            assert_eq!(rounded(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn clip_space_covers_the_region() {
+        let projection = Projection::new(&view(Mat4::IDENTITY));
+        let corner = |x: f32, y: f32| projection.vertex([x, y, 0.25]);
+        assert_eq!(corner(-1.0, 1.0), ScreenVertex { x: 101 * 256, y: 33 * 256, depth: 0.25 });
+        assert_eq!(corner(1.0, -1.0), ScreenVertex { x: 165 * 256, y: 65 * 256, depth: 0.25 });
+    }
+
+    #[test]
+    fn coordinates_are_divided_by_w() {
+        // w is 4 for all points.
+        let quarter = Mat4::from_cols(Vec4::X, Vec4::Y, Vec4::Z, Vec4::new(0.0, 0.0, 0.0, 4.0));
+        let vertex = Projection::new(&view(quarter)).vertex([2.0, -2.0, 1.0]);
+        assert_eq!(vertex, ScreenVertex { x: (101 + 48) * 256, y: (33 + 24) * 256, depth: 0.25 });
+    }
+
+    #[test]
+    fn vertices_that_cannot_be_drawn_are_left_out() {
+        // w is the z coordinate.
+        let columns = [Vec4::X, Vec4::Y, Vec4::new(0.0, 0.0, 1.0, 1.0), Vec4::ZERO];
+        let projection = Projection::new(&view(Mat4::from_cols(columns[0], columns[1], columns[2], columns[3])));
+        for position in
+            [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [f32::NAN, 0.0, 1.0], [0.0, f32::INFINITY, 1.0], [1.4e5, 0.0, 1.0]]
+        {
+            assert!(projection.vertex(position).is_left_out(), "{position:?}");
+        }
+        assert!(!projection.vertex([1.3e5, 0.0, 1.0]).is_left_out());
+    }
+
+    #[test]
+    fn runs_with_the_same_vertices_share_them() {
+        let (first, second) = (vec![[0.0; 3]; 5], vec![[0.5; 3]; 3]);
+        let run = |positions| TriangleRun { positions, corners: &[], first_number: 1, double_sided: false };
+        let mut projected = Projected::default();
+        projected.project(&Projection::new(&view(Mat4::IDENTITY)), &[run(&first), run(&second), run(&first)]);
+        assert_eq!(projected.starts, [0, 5, 0]);
+        assert_eq!(projected.of_run(1)[0], ScreenVertex { x: (101 + 48) * 256, y: (33 + 8) * 256, depth: 0.5 });
+    }
+}
