@@ -3,12 +3,18 @@
 use rayon::prelude::*;
 
 use crate::TriangleRun;
+use crate::clip::clipped;
 use crate::grid::{Grid, TILE_SIDE};
 use crate::project::{Projected, ScreenVertex};
 use crate::triangle::{ScreenTriangle, sampled_pixels};
 
-/// Maximum number of triangles in a chunk.
+/// Maximum number of triangles in a chunk, before they are clipped.
 const CHUNK: usize = 2048;
+/// Maximum number of triangles into which a clipped triangle is divided. Each of the five clip planes adds a corner at most,
+/// so there are up to six.
+const MAX_PARTS: usize = 8;
+/// Number of triangles in a chunk for which there are indices.
+const CHUNK_INDICES: usize = CHUNK * MAX_PARTS;
 /// Maximum number of entries of a chunk in the lists of tiles: a number for each of its triangles, and a number for each
 /// chunk. It bounds memory where many triangles cover many tiles. Triangles for which there is no room are in the list of
 /// wide triangles.
@@ -43,8 +49,8 @@ struct WideTriangle {
     rows: [u32; 2],
 }
 
-/// The triangles of each tile. The index of a triangle is the number of its chunk times [`CHUNK`] plus its index in the
-/// chunk, so indices are in the order in which triangles are drawn.
+/// The triangles of each tile. The index of a triangle is the number of its chunk times [`CHUNK_INDICES`] plus its index in
+/// the chunk, so indices are in the order in which triangles are drawn.
 #[derive(Default)]
 pub(crate) struct Bins {
     parts: Vec<Part>,
@@ -73,9 +79,9 @@ impl Bins {
         }
         let used = &mut self.chunks[..self.parts.len()];
         used.par_iter_mut().zip(&self.parts).enumerate().for_each(|(k, (chunk, part))| {
-            chunk.fill(grid, &runs[part.run], part, projected.of_run(part.run));
+            chunk.fill(grid, &runs[part.run], part, projected);
             for wide in &mut chunk.wide {
-                wide.index += (k * CHUNK) as u32;
+                wide.index += (k * CHUNK_INDICES) as u32;
             }
         });
         self.row_tiles = grid.row_tiles;
@@ -101,7 +107,7 @@ impl Bins {
         for (k, chunk) in used.iter().enumerate() {
             for (tile, index) in &chunk.entries {
                 let next = &mut self.next[*tile as usize];
-                self.list[*next as usize] = (k * CHUNK) as u32 + index;
+                self.list[*next as usize] = (k * CHUNK_INDICES) as u32 + index;
                 *next += 1;
             }
             self.wide.extend_from_slice(&chunk.wide);
@@ -118,7 +124,7 @@ impl Bins {
 
     #[inline(always)]
     pub(crate) fn triangle(&self, index: u32) -> &ScreenTriangle {
-        &self.chunks[index as usize / CHUNK].triangles[index as usize % CHUNK]
+        &self.chunks[index as usize / CHUNK_INDICES].triangles[index as usize % CHUNK_INDICES]
     }
 }
 
@@ -164,15 +170,37 @@ impl WideTriangle {
 }
 
 impl Chunk {
-    fn fill(&mut self, grid: &Grid, run: &TriangleRun<'_>, part: &Part, vertices: &[ScreenVertex]) {
+    fn fill(&mut self, grid: &Grid, run: &TriangleRun<'_>, part: &Part, projected: &Projected) {
+        let vertices = projected.of_run(part.run);
         self.triangles.clear();
         self.entries.clear();
         self.wide.clear();
         let corners = &run.corners.as_chunks::<3>().0[part.first..part.end];
         let max_entries = corners.len() * TRIANGLE_ENTRIES + CHUNK_ENTRIES;
         for (number, corners) in (run.first_number + part.first as u32..).zip(corners) {
-            let corners = corners.map(|corner| vertices[corner as usize]);
-            if let Some(triangle) = ScreenTriangle::new(corners, number, run.double_sided) {
+            let [a, b, c] = corners.map(|corner| vertices[corner as usize]);
+            if a.is_outside() || b.is_outside() || c.is_outside() {
+                let positions = corners.map(|corner| run.positions[corner as usize]);
+                let polygon = clipped(&projected.projection, positions, [a, b, c]);
+                self.push_polygon(grid, &polygon, (number, run.double_sided), max_entries);
+            } else if let Some(triangle) = ScreenTriangle::new([a, b, c], number, run.double_sided) {
+                self.push(grid, triangle, max_entries);
+            }
+        }
+    }
+
+    /// Adds the visible part of a clipped triangle, a convex polygon. It is divided into triangles with the same number.
+    #[cold]
+    fn push_polygon(
+        &mut self,
+        grid: &Grid,
+        polygon: &[ScreenVertex],
+        (number, double_sided): (u32, bool),
+        max_entries: usize,
+    ) {
+        let Some((first, others)) = polygon.split_first() else { return };
+        for pair in others.windows(2).take(MAX_PARTS) {
+            if let Some(triangle) = ScreenTriangle::new([*first, pair[0], pair[1]], number, double_sided) {
                 self.push(grid, triangle, max_entries);
             }
         }
@@ -261,6 +289,19 @@ mod tests {
                 assert_eq!(numbers, expected, "tile {column}, {row}");
             }
         }
+    }
+
+    #[test]
+    fn parts_of_clipped_triangles_are_listed_in_order() {
+        // The near plane cuts off the last corner, so two triangles remain. They touch the first tile. There are more
+        // of them than triangles in a chunk.
+        let positions = [[-0.9, 0.9, 0.5], [-0.9, 0.6, 0.5], [-0.6, 0.9, -0.5]];
+        let corners = [0_u32, 1, 2].repeat(2 * CHUNK);
+        let run = TriangleRun { positions: &positions, corners: &corners, first_number: 1, double_sided: false };
+        let bins = filled(&[run]);
+        let numbers: Vec<_> = bins.of_tile(0, 0).map(|index| bins.triangle(index).number).collect();
+        let expected: Vec<u32> = (1..=2 * CHUNK as u32).flat_map(|number| [number; 2]).collect();
+        assert_eq!(numbers, expected);
     }
 
     #[test]

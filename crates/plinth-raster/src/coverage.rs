@@ -2,7 +2,7 @@
 //!
 //! Eight samples, those of two neighbouring pixels, are processed together.
 
-use crate::edges::{Corners, Edge, LargeEdge, MAX_EXTENT, PIXEL, Part, UNIT, X, Y};
+use crate::edges::{Corners, Edge, LargeEdge, MAX_EXTENT, Part, UNIT, X, Y};
 use crate::grid::TILE_SIDE;
 use crate::lanes::{Floats, Ints, LANES, added, lanes, raised};
 use crate::project::SUBPIXELS;
@@ -47,47 +47,54 @@ impl Samples {
         (triangles.as_chunks().0, self.depths[pairs].as_flattened().as_chunks().0)
     }
 
-    /// Draws a triangle. A sample shows it if it is nearer than the triangle drawn before, or equally near. `left` and
-    /// `top` are the position of the tile on the canvas in pixels.
+    /// Draws a triangle. A sample shows it if it is nearer than the triangle drawn before, or equally near, and not beyond
+    /// the far plane. `left` and `top` are the position of the tile on the canvas in pixels.
     #[inline(always)]
     pub(crate) fn draw(&mut self, triangle: &ScreenTriangle, [left, top]: [i32; 2]) {
         let corners = Corners::new(triangle, [left, top]);
         let Some(part) = Part::between(&corners) else { return };
-        if triangle.extent > MAX_EXTENT {
+        let edges = if triangle.extent <= MAX_EXTENT {
+            let edge = |from: usize, to: usize| Edge::new(&corners, triangle.extent, from, to);
+            [edge(0, 1), edge(1, 2), edge(2, 0)]
+        } else if self.draw_large(triangle, [left, top]) {
             // Passing `corners` would keep them in memory instead of registers.
-            self.draw_large(triangle, [left, top]);
             return;
-        }
-        let edge = |from: usize, to: usize| Edge::new(&corners, triangle.extent, from, to);
-        let edges = [edge(0, 1), edge(1, 2), edge(2, 0)];
+        } else {
+            [Edge::NONE; 3]
+        };
         if part.pair_count() <= SMALL_PAIRS || !edges.iter().any(|edge| edge.excludes(&part)) {
             let plane = DepthPlane::new(triangle, corners.at(0), &part);
             TileTriangle { part, edges, plane, number: triangle.number }.draw(self);
         }
     }
 
-    /// Draws a triangle of any size.
+    /// Draws a triangle of any size. Returns false, and draws nothing, if all samples of the tile are inside the triangle.
     #[cold]
-    fn draw_large(&mut self, triangle: &ScreenTriangle, origin: [i32; 2]) {
+    fn draw_large(&mut self, triangle: &ScreenTriangle, origin: [i32; 2]) -> bool {
         let corners = Corners::new(triangle, origin);
-        let Some(part) = Part::between(&corners) else { return };
+        let Some(part) = Part::between(&corners) else { return true };
         let edge = |from: usize, to: usize| LargeEdge::new(&corners, from, to);
         let edges = [edge(0, 1), edge(1, 2), edge(2, 0)];
+        if edges.iter().any(|edge| edge.excludes(&part)) {
+            return true;
+        }
+        if edges.iter().all(|edge| edge.includes(&part)) {
+            return false;
+        }
         let plane = DepthPlane::new(triangle, corners.at(0), &part);
         for row in part.rows[0]..=part.rows[1] {
             let mut depths = plane.row(row - part.rows[0]);
+            let [mut a, mut b, mut c] = edges.each_ref().map(|edge| edge.of_pair(part.pairs[0], row));
             for pair in part.pairs[0]..=part.pairs[1] {
-                let outside = lanes(|lane| {
-                    let x = pair as i64 * i64::from(2 * PIXEL) + i64::from(X[lane]);
-                    let y = row as i64 * i64::from(PIXEL) + i64::from(Y[lane]);
-                    if edges.iter().any(|edge| edge.at([x, y]) < 0) { -1 } else { 0 }
-                });
+                let outside = lanes(|lane| ((a[lane] | b[lane] | c[lane]) >> 63) as i32);
                 let at = row * ROW_PAIRS + pair;
                 let shown = (&mut self.triangles[at], &mut self.depths[at]);
                 write(shown, outside, plane.limited(depths), triangle.number);
+                (a, b, c) = (edges[0].of_next_pair(a), edges[1].of_next_pair(b), edges[2].of_next_pair(c));
                 depths = raised(depths, plane.pair);
             }
         }
+        true
     }
 }
 
@@ -129,7 +136,7 @@ impl DepthPlane {
     }
 
     /// Limits depths to those of the triangle, which excludes rounding errors of triangles that are seen almost from the
-    /// side. Returns the bits.
+    /// side. Returns the bits, which are greater than [`FARTHEST`] beyond the far plane.
     #[inline(always)]
     fn limited(&self, depths: Floats) -> Ints {
         let [near, far] = self.range;
@@ -179,7 +186,7 @@ impl TileTriangle {
 /// not show a nearer triangle.
 #[inline(always)]
 fn write((shown, shown_depths): (&mut [u32; LANES], &mut Ints), outside: Ints, depths: Ints, number: u32) {
-    // Depths are less than 2^30, so this makes those outside greater than all others.
+    // The bits of depths up to 1 are less than 2^30, so this makes depths outside greater than all that are shown.
     let depths = lanes(|lane| depths[lane] | (outside[lane] >> 1 & 1 << 30));
     // All bits are set where the sample keeps what it shows. Masks, unlike conditions, become vector instructions.
     let kept = lanes(|lane| ((shown_depths[lane] - depths[lane]) >> 31).cast_unsigned());

@@ -1,7 +1,7 @@
 //! Edges of triangles, and the samples of a tile that can be between them.
 
 use crate::grid::TILE_SIDE;
-use crate::lanes::{Ints, lanes};
+use crate::lanes::{Ints, LANES, lanes};
 use crate::project::SUBPIXELS;
 use crate::triangle::{ScreenTriangle, sampled_pixels};
 
@@ -65,6 +65,12 @@ impl Part {
     pub(crate) fn origin(&self) -> [i32; 2] {
         [self.pairs[0] as i32 * 2 * PIXEL, self.rows[0] as i32 * PIXEL]
     }
+
+    /// Returns the position in units of the last pair's bottom right corner.
+    #[inline(always)]
+    fn end(&self) -> [i32; 2] {
+        [(self.pairs[1] as i32 + 1) * 2 * PIXEL, (self.rows[1] as i32 + 1) * PIXEL]
+    }
 }
 
 /// Returns the first and the last pixel of the tile's rows or columns that have samples between three coordinates.
@@ -94,8 +100,35 @@ impl LargeEdge {
         Self { dx, dy, constant: exact >> UNIT_BITS }
     }
 
-    pub(crate) fn at(&self, [x, y]: [i64; 2]) -> i64 {
+    fn at(&self, [x, y]: [i64; 2]) -> i64 {
         self.constant - self.dx * x + self.dy * y
+    }
+
+    /// Returns the values at the samples of a pair.
+    pub(crate) fn of_pair(&self, pair: usize, row: usize) -> [i64; LANES] {
+        let (left, top) = (pair as i64 * i64::from(2 * PIXEL), row as i64 * i64::from(PIXEL));
+        lanes(|lane| self.at([left + i64::from(X[lane]), top + i64::from(Y[lane])]))
+    }
+
+    /// Returns the values at the samples of the next pair to the right.
+    pub(crate) fn of_next_pair(&self, values: [i64; LANES]) -> [i64; LANES] {
+        let step = i64::from(2 * PIXEL) * self.dx;
+        lanes(|lane| values[lane] - step)
+    }
+
+    /// Returns whether all samples of a part are outside.
+    pub(crate) fn excludes(&self, part: &Part) -> bool {
+        self.corner_values(part).into_iter().all(|value| value < 0)
+    }
+
+    /// Returns whether all samples of a part are inside.
+    pub(crate) fn includes(&self, part: &Part) -> bool {
+        self.corner_values(part).into_iter().all(|value| value >= 0)
+    }
+
+    fn corner_values(&self, part: &Part) -> [i64; 4] {
+        let ([left, top], [right, bottom]) = (part.origin().map(i64::from), part.end().map(i64::from));
+        [[left, top], [right, top], [left, bottom], [right, bottom]].map(|corner| self.at(corner))
     }
 }
 
@@ -108,6 +141,9 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
+    /// An edge of which all samples are inside.
+    pub(crate) const NONE: Self = Self { dx: 0, dy: 0, constant: 0 };
+
     /// Creates the edge between two corners. `extent` is the triangle's.
     #[inline(always)]
     pub(crate) fn new(corners: &Corners, extent: u32, from: usize, to: usize) -> Self {
@@ -136,9 +172,7 @@ impl Edge {
     /// Returns whether all samples of a part are outside.
     #[inline(always)]
     pub(crate) fn excludes(&self, part: &Part) -> bool {
-        let extent = |first: usize, last: usize, size: i32| [first as i32 * size, (last as i32 + 1) * size];
-        let [left, right] = extent(part.pairs[0], part.pairs[1], 2 * PIXEL);
-        let [top, bottom] = extent(part.rows[0], part.rows[1], PIXEL);
+        let ([left, top], [right, bottom]) = (part.origin(), part.end());
         // The corner at which the value is greatest.
         let [x, y] = [if self.dx > 0 { left } else { right }, if self.dy > 0 { bottom } else { top }];
         i64::from(self.constant) + i64::from(self.dy * y - self.dx * x) < 0

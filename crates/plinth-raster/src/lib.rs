@@ -4,10 +4,10 @@
 //! grouping the samples to surfaces. [`Rasterizer`] computes the same maps in a fraction of this time. The samples are
 //! those of Vulkan's standard pattern: sample i is bit i of a set of samples.
 //!
-//! Triangles are projected (`project.rs`, `triangle.rs`) and sorted by the tiles of 32 × 32 pixels that they touch
-//! (`bins.rs`). Rows of tiles are drawn in parallel (`rows.rs`): triangles into samples (`edges.rs`, `coverage.rs`), then
-//! samples to surfaces (`facets.rs`, `surfaces.rs`). Triangles of a tile are drawn in their order, so the result does not
-//! depend on the number of threads.
+//! Triangles are projected (`project.rs`, `triangle.rs`), clipped if necessary (`clip.rs`), and sorted by the tiles of
+//! 32 × 32 pixels that they touch (`bins.rs`). Rows of tiles are drawn in parallel (`rows.rs`): triangles into samples
+//! (`edges.rs`, `coverage.rs`), then samples to surfaces (`facets.rs`, `surfaces.rs`). Triangles of a tile are drawn in
+//! their order, so the result does not depend on the number of threads.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -21,6 +21,7 @@
 )]
 
 mod bins;
+mod clip;
 mod coverage;
 mod edges;
 mod facets;
@@ -30,6 +31,7 @@ mod project;
 #[cfg(test)]
 mod reference;
 mod rows;
+mod seen;
 mod surfaces;
 #[cfg(test)]
 mod tests;
@@ -78,6 +80,13 @@ pub struct TriangleRun<'a> {
     pub double_sided: bool,
 }
 
+/// Maximum number of batches in [`TileBatches`].
+pub const MAX_TILE_BATCHES: usize = 32;
+
+/// The numbers plus 1 of the batches in a tile, in the order of their first pixels, followed by zeros. If there are no
+/// zeros, the tile may contain other batches, too.
+pub type TileBatches = [u16; MAX_TILE_BATCHES];
+
 /// What the pixels of a canvas show. Pixels are in rows from the top left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SurfaceMaps {
@@ -89,6 +98,8 @@ pub struct SurfaceMaps {
     /// One word per tile of 32 × 32 pixels, in rows from the top left: 1 if a pixel of the tile shows several triangles,
     /// otherwise 0. Each row has an additional tile at its end, which is always 0.
     pub edge_tiles: Vec<u32>,
+    /// The batches of the first and of the second surfaces in each tile of 32 × 32 pixels, in rows from the top left.
+    pub tile_batches: [Vec<TileBatches>; 2],
     /// Numbers of the triangles that samples of the wanted region show, in ascending order.
     pub visible: Vec<u32>,
 }
@@ -109,9 +120,8 @@ pub struct Rasterizer {
 impl Rasterizer {
     /// Draws the triangles of all runs, and returns the maps.
     ///
-    /// Triangles are not clipped: one of which a corner has a w that is not positive, or is more than 2^22 pixels away from
-    /// the canvas' top left corner, is left out. Depths outside 0..1 are replaced by the nearest depth in this range. A
-    /// triangle replaces others that are farther away or equally near.
+    /// Only what is between the near plane and the far plane is drawn. Triangles of which a corner is not finite are left out.
+    /// A triangle replaces others that are farther away or equally near.
     ///
     /// `words` contains one word for each triangle, at the index of its number minus 1: the number of its batch in the low
     /// 16 bits, and its normal as two 8-bit octahedral coordinates. `wanted` is the part of the canvas whose triangles are
@@ -182,24 +192,11 @@ impl Rasterizer {
         let rows = grid.height.div_ceil(grid::TILE_SIDE);
         self.maps.edge_tiles.clear();
         self.maps.edge_tiles.resize((grid.row_tiles + 1) * rows, 0);
+        for tiles in &mut self.maps.tile_batches {
+            tiles.clear();
+            tiles.resize(grid.tiles(), TileBatches::default());
+        }
         self.filled.clear();
         self.filled.resize(grid.tiles(), false);
     }
-}
-
-/// Returns whether all corners of a box are between the near plane and the far plane, so that no triangle in the box needs
-/// clipping.
-pub fn needs_no_clipping(clip_from_world: &Mat4, bounds: (Vec3, Vec3)) -> bool {
-    let (min, max) = bounds;
-    (0..8_u8).all(|corner| {
-        let pick = |bit: u8, a: f32, b: f32| if corner & bit == 0 { a } else { b };
-        let point = Vec3::new(pick(1, min.x, max.x), pick(2, min.y, max.y), pick(4, min.z, max.z));
-        is_between_planes(clip_from_world, point)
-    })
-}
-
-/// Returns whether a point is between the near plane and the far plane.
-pub fn is_between_planes(clip_from_world: &Mat4, point: Vec3) -> bool {
-    let [z, w] = [2, 3].map(|row| clip_from_world.row(row).dot(point.extend(1.0)));
-    w > 0.0 && z >= 0.0 && z <= w
 }

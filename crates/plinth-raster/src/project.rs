@@ -1,14 +1,15 @@
 //! Projects vertices to the canvas.
 
-use glam::{Mat4, Vec3};
+use glam::{DVec4, Mat4, Vec3};
 use rayon::prelude::*;
 
+use crate::clip::outcode;
 use crate::{RasterView, TriangleRun};
 
 /// Positions on the canvas are multiples of this fraction of a pixel.
 pub(crate) const SUBPIXELS: i32 = 256;
 /// Largest coordinate of a vertex, in subpixels: 2^22 pixels. The product of two differences fits 63 bits.
-const LIMIT: f32 = (1_u32 << 30) as f32;
+pub(crate) const LIMIT: f32 = (1_u32 << 30) as f32;
 /// Number of vertices that a task projects at least.
 const MIN_VERTICES: usize = 4096;
 
@@ -17,16 +18,31 @@ const MIN_VERTICES: usize = 4096;
 pub(crate) struct ScreenVertex {
     pub(crate) x: i32,
     pub(crate) y: i32,
+    /// At least 0, and greater than 1 beyond the far plane.
     pub(crate) depth: f32,
 }
 
 impl ScreenVertex {
-    /// A vertex whose triangles are left out.
-    const LEFT_OUT: Self = Self { x: i32::MIN, y: 0, depth: 0.0 };
+    /// Returns a vertex that has no position on the canvas, because it is outside of clip planes. `outcode` is not 0.
+    fn outside(outcode: u8) -> Self {
+        Self { x: i32::MIN, y: i32::from(outcode), depth: 0.0 }
+    }
+
+    /// Projects a point that is inside of all clip planes, given by the coordinates of [`Projection::homogeneous`].
+    pub(crate) fn at(point: DVec4) -> Self {
+        let limit = f64::from(LIMIT);
+        let [x, y] = [point.x, point.y].map(|c| (c / point.w).round_ties_even().clamp(-limit, limit) as i32);
+        Self { x, y, depth: ((point.z / point.w) as f32).max(0.0) }
+    }
 
     #[inline(always)]
-    pub(crate) fn is_left_out(self) -> bool {
+    pub(crate) fn is_outside(self) -> bool {
         self.x == i32::MIN
+    }
+
+    /// Returns the clip planes of which the vertex is outside, as a bit mask (see [`outcode`]).
+    pub(crate) fn outcode(self) -> u8 {
+        if self.is_outside() { self.y as u8 } else { 0 }
     }
 }
 
@@ -40,6 +56,7 @@ fn rounded(value: f32) -> i32 {
 }
 
 /// The transform from world space to the canvas.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Projection {
     clip_from_world: Mat4,
     scale: [f32; 2],
@@ -57,23 +74,43 @@ impl Projection {
     }
 
     #[inline(always)]
-    fn vertex(&self, position: [f32; 3]) -> ScreenVertex {
+    pub(crate) fn vertex(&self, position: [f32; 3]) -> ScreenVertex {
         let clip = self.clip_from_world * Vec3::from(position).extend(1.0);
         let inverse = 1.0 / clip.w;
         let x = clip.x * inverse * self.scale[0] + self.center[0];
         let y = clip.y * inverse * self.scale[1] + self.center[1];
         let depth = clip.z * inverse;
-        if clip.w > 0.0 && x.abs() <= LIMIT && y.abs() <= LIMIT && depth.is_finite() {
+        if clip.w > 0.0 && x.abs() <= LIMIT && y.abs() <= LIMIT && (0.0..=f32::MAX).contains(&depth) {
             ScreenVertex { x: rounded(x), y: rounded(y), depth }
         } else {
-            ScreenVertex::LEFT_OUT
+            self.outer_vertex(position)
         }
+    }
+
+    /// Returns a vertex that is outside of clip planes, or so close to one of them that it may be on either side.
+    #[cold]
+    fn outer_vertex(&self, position: [f32; 3]) -> ScreenVertex {
+        let point = self.homogeneous(position);
+        match outcode(point) {
+            0 => ScreenVertex::at(point),
+            planes => ScreenVertex::outside(planes),
+        }
+    }
+
+    /// Returns homogeneous coordinates of a position. Divided by w, x and y are in subpixels on the canvas, and z is the
+    /// depth.
+    pub(crate) fn homogeneous(&self, position: [f32; 3]) -> DVec4 {
+        let clip = self.clip_from_world.as_dmat4() * Vec3::from(position).as_dvec3().extend(1.0);
+        let [scale, center] = [self.scale, self.center].map(|pair| pair.map(f64::from));
+        let [x, y] = [clip.x * scale[0] + clip.w * center[0], clip.y * scale[1] + clip.w * center[1]];
+        DVec4::new(x, y, clip.z, clip.w)
     }
 }
 
 /// The projected vertices of all runs. Runs with the same vertices share them.
 #[derive(Default)]
 pub(crate) struct Projected {
+    pub(crate) projection: Projection,
     vertices: Vec<ScreenVertex>,
     /// For each run, the index of its first vertex.
     starts: Vec<usize>,
@@ -82,6 +119,7 @@ pub(crate) struct Projected {
 impl Projected {
     /// Replaces the vertices by those of `runs`.
     pub(crate) fn project(&mut self, projection: &Projection, runs: &[TriangleRun<'_>]) {
+        self.projection = *projection;
         self.starts.clear();
         let mut lists: Vec<(&[[f32; 3]], usize)> = Vec::new();
         let mut count = 0;
@@ -156,16 +194,39 @@ mod tests {
     }
 
     #[test]
-    fn vertices_that_cannot_be_drawn_are_left_out() {
-        // w is the z coordinate.
-        let columns = [Vec4::X, Vec4::Y, Vec4::new(0.0, 0.0, 1.0, 1.0), Vec4::ZERO];
+    fn vertices_outside_of_clip_planes_have_no_position() {
+        // w is the z coordinate, and the depth is 1 − 0.5 / w.
+        let columns = [Vec4::X, Vec4::Y, Vec4::new(0.0, 0.0, 1.0, 1.0), Vec4::new(0.0, 0.0, -0.5, 0.0)];
         let projection = Projection::new(&view(Mat4::from_cols(columns[0], columns[1], columns[2], columns[3])));
-        for position in
-            [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [f32::NAN, 0.0, 1.0], [0.0, f32::INFINITY, 1.0], [1.4e5, 0.0, 1.0]]
-        {
-            assert!(projection.vertex(position).is_left_out(), "{position:?}");
+        for (position, expected) in [
+            ([0.0, 0.0, 0.5], 0),
+            ([0.0, 0.0, 0.49], 0b1),
+            ([0.0, 0.0, 0.0], 0b1),
+            ([0.0, 0.0, -1.0], 0b1_1111),
+            ([-1.0, 0.0, 0.0], 0b11),
+            ([-1.4e5, 0.0, 1.0], 0b10),
+            ([1.4e5, 0.0, 1.0], 0b100),
+            ([1.3e5, 0.0, 1.0], 0),
+            ([0.0, 2.7e5, 1.0], 0b1000),
+            ([0.0, -2.7e5, 1.0], 0b1_0000),
+            ([f32::NAN, 0.0, 1.0], 0b10_0000),
+            ([0.0, f32::INFINITY, 1.0], 0b10_0000),
+        ] {
+            let vertex = projection.vertex(position);
+            assert_eq!((vertex.outcode(), vertex.is_outside()), (expected, expected != 0), "{position:?}");
         }
-        assert!(!projection.vertex([1.3e5, 0.0, 1.0]).is_left_out());
+    }
+
+    #[test]
+    fn points_with_double_precision_have_the_same_projection() {
+        let (z, w) = (Vec4::new(0.0, 0.0, -1.01, -1.0), Vec4::new(0.0, 0.0, -0.101, 0.0));
+        let perspective = Mat4::from_cols(Vec4::X, Vec4::Y * 2.0, z, w);
+        let projection = Projection::new(&view(perspective * Mat4::from_rotation_y(0.3)));
+        for position in [[0.1, 0.2, -1.0], [-0.4, 0.3, -4.0], [3.0, -2.0, -15.0]] {
+            let (vertex, point) = (projection.vertex(position), ScreenVertex::at(projection.homogeneous(position)));
+            assert!(vertex.x.abs_diff(point.x) <= 1 && vertex.y.abs_diff(point.y) <= 1, "{vertex:?}, {point:?}");
+            assert!((vertex.depth - point.depth).abs() < 1e-6, "{vertex:?}, {point:?}");
+        }
     }
 
     #[test]

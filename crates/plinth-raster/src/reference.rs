@@ -3,7 +3,7 @@
 use glam::Vec3;
 use plinth_frame::Region;
 
-use crate::{RasterView, SurfaceMaps};
+use crate::{RasterView, SurfaceMaps, TileBatches};
 
 /// A triangle with corners in subpixels, 1/256 of a pixel, from the top left of the canvas.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +46,7 @@ impl Triangle {
             let ([x0, y0], [x1, y1]) = (self.corners[(k + 1) % 3], self.corners[(k + 2) % 3]);
             ((x1 - x0) * (y - y0) - (y1 - y0) * (x - x0)) as f64 / self.area() as f64
         };
-        let depth: f64 = (0..3).map(|k| weight(k) * f64::from(self.depths[k])).sum();
-        depth.clamp(0.0, 1.0)
+        (0..3).map(|k| weight(k) * f64::from(self.depths[k])).sum()
     }
 }
 
@@ -62,6 +61,7 @@ pub(crate) fn draw(view: &RasterView, triangles: &[Triangle], words: &[u32], wan
         surfaces: [vec![0; width * height], vec![0; width * height]],
         batches: [vec![0; width * height], vec![0; width * height]],
         edge_tiles: vec![0; row_tiles * height.div_ceil(32)],
+        tile_batches: [(); 2].map(|()| vec![TileBatches::default(); (row_tiles - 1) * height.div_ceil(32)]),
         visible: Vec::new(),
     };
     for y in (0..height).filter(|y| is_inside(*y, view.region.y, view.region.height)) {
@@ -79,6 +79,10 @@ pub(crate) fn draw(view: &RasterView, triangles: &[Triangle], words: &[u32], wan
                 let triangle = (surface & 0x0fff_ffff) as usize;
                 let batch = if triangle == 0 { 0 } else { (words[triangle - 1] & 0xffff) as u16 + 1 };
                 maps.batches[k][y * width + x] = batch;
+                let listed = &mut maps.tile_batches[k][y / 32 * (row_tiles - 1) + x / 32];
+                if batch != 0 && !listed.contains(&batch) {
+                    *listed.iter_mut().find(|free| **free == 0).unwrap() = batch;
+                }
             }
         }
     }
@@ -96,8 +100,8 @@ fn samples(triangles: &[Triangle], x: usize, y: usize) -> Samples {
     for sample in 0..4 {
         let at = position(x, y, sample);
         for (number, triangle) in (1..).zip(triangles) {
-            let depth = triangle.depths[0].clamp(0.0, 1.0);
-            if depth <= depths[sample] && triangle.covers(at) {
+            let depth = triangle.depths[0];
+            if depth >= 0.0 && depth <= depths[sample] && triangle.covers(at) {
                 (numbers[sample], depths[sample]) = (number, depth);
             }
         }

@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::SurfaceMaps;
 use crate::bins::Bins;
 use crate::coverage::{SAMPLES, Samples};
 use crate::facets::Facets;
 use crate::grid::{Area, Grid, TILE_SIDE};
+use crate::seen::SeenBatches;
 use crate::surfaces::{Grouping, Pixel, is_uniform};
 use crate::visible::TriangleSet;
+use crate::{SurfaceMaps, TileBatches};
 
 /// Everything that the tiles of a picture need.
 pub(crate) struct Frame<'a> {
@@ -27,6 +28,7 @@ pub(crate) struct RowMaps<'a> {
     surfaces: [&'a mut [u32]; 2],
     batches: [&'a mut [u16]; 2],
     edge_tiles: &'a mut [u32],
+    tile_batches: [&'a mut [TileBatches]; 2],
     /// Whether the maps may contain surfaces in each tile.
     filled: &'a mut [bool],
 }
@@ -65,18 +67,23 @@ pub(crate) fn draw_rows(frame: &Frame<'_>, draw_row: DrawRow, maps: &mut Surface
     let (row_tiles, edge_row_tiles) = (grid.row_tiles, grid.row_tiles + 1);
     let [first, second] = &mut maps.surfaces;
     let [first_batch, second_batch] = &mut maps.batches;
+    let tiles = rows.start * row_tiles..rows.end * row_tiles;
+    let [first_seen, second_seen] = &mut maps.tile_batches;
     let parts = (
         first[pixels.clone()].par_chunks_mut(row_pixels),
         second[pixels.clone()].par_chunks_mut(row_pixels),
         first_batch[pixels.clone()].par_chunks_mut(row_pixels),
         second_batch[pixels].par_chunks_mut(row_pixels),
         maps.edge_tiles[rows.start * edge_row_tiles..rows.end * edge_row_tiles].par_chunks_mut(edge_row_tiles),
-        filled[rows.start * row_tiles..rows.end * row_tiles].par_chunks_mut(row_tiles),
+        first_seen[tiles.clone()].par_chunks_mut(row_tiles),
+        second_seen[tiles.clone()].par_chunks_mut(row_tiles),
+        filled[tiles].par_chunks_mut(row_tiles),
     );
     parts.into_par_iter().enumerate().for_each(
-        |(k, (first, second, first_batch, second_batch, edge_tiles, filled))| {
+        |(k, (first, second, first_batch, second_batch, edge_tiles, first_seen, second_seen, filled))| {
             let (surfaces, batches) = ([first, second], [first_batch, second_batch]);
-            draw_row(frame, rows.start + k, RowMaps { surfaces, batches, edge_tiles, filled });
+            let tile_batches = [first_seen, second_seen];
+            draw_row(frame, rows.start + k, RowMaps { surfaces, batches, edge_tiles, tile_batches, filled });
         },
     );
 }
@@ -92,6 +99,9 @@ pub(crate) fn draw_row(frame: &Frame<'_>, row: usize, mut maps: RowMaps<'_>) {
         let is_filled = triangles.peek().is_some();
         let was_filled = std::mem::replace(&mut maps.filled[column], is_filled);
         maps.edge_tiles[column] = 0;
+        for tiles in &mut maps.tile_batches {
+            tiles[column] = TileBatches::default();
+        }
         if is_filled {
             samples.clear();
             let origin = [(column * TILE_SIDE) as i32, (row * TILE_SIDE) as i32];
@@ -157,6 +167,7 @@ impl RowMaps<'_> {
         let [first, second] = &mut self.surfaces;
         let [first_batch, second_batch] = &mut self.batches;
         let mut has_edges = false;
+        let mut seen = [SeenBatches::default(), SeenBatches::default()];
         // Neighbouring pixels often show the same triangle.
         let (mut last, mut last_pixel) = (0, Pixel::default());
         for y in tile.rows(tile.drawn) {
@@ -172,15 +183,22 @@ impl RowMaps<'_> {
                 let pixel = if is_uniform(triangles) {
                     if triangles[0] != last {
                         (last, last_pixel) = (triangles[0], frame.grouping.uniform(triangles[0]));
+                        seen[0].add(last_pixel.batches[0]);
                     }
                     last_pixel
                 } else {
                     has_edges = true;
-                    frame.grouping.grouped(facets, triangles, depths)
+                    let pixel = frame.grouping.grouped(facets, triangles, depths);
+                    seen[0].add(pixel.batches[0]);
+                    seen[1].add(pixel.batches[1]);
+                    pixel
                 };
                 [*first, *second] = pixel.surfaces;
                 [*first_batch, *second_batch] = pixel.batches;
             }
+        }
+        for (tiles, seen) in self.tile_batches.iter_mut().zip(seen) {
+            tiles[tile.column] = seen.list;
         }
         has_edges
     }

@@ -10,7 +10,7 @@ pub(crate) struct ScreenTriangle {
     pub(crate) y: [i32; 3],
     /// Depth of the first corner.
     pub(crate) depth: f32,
-    /// The smallest and the largest depth of the corners, limited to 0..1.
+    /// The smallest and the largest depth of the corners.
     pub(crate) depth_range: [f32; 2],
     /// Change of the depth per subpixel to the right and downwards.
     pub(crate) slope: [f64; 2],
@@ -20,13 +20,10 @@ pub(crate) struct ScreenTriangle {
 }
 
 impl ScreenTriangle {
-    /// Returns `None` if the triangle has no area, if a corner is left out, or if it is seen from its back and is not
-    /// double-sided.
+    /// Returns `None` if the triangle has no area, or if it is seen from its back and is not double-sided. All corners must
+    /// be inside of the clip planes.
     #[inline(always)]
     pub(crate) fn new([a, b, c]: [ScreenVertex; 3], number: u32, double_sided: bool) -> Option<Self> {
-        if a.is_left_out() || b.is_left_out() || c.is_left_out() {
-            return None;
-        }
         let [ux, uy, vx, vy] =
             [(b.x, a.x), (b.y, a.y), (c.x, a.x), (c.y, a.y)].map(|(to, from)| i64::from(to) - i64::from(from));
         let area = ux * vy - uy * vx;
@@ -45,7 +42,7 @@ impl ScreenTriangle {
             y: [a.y, second.y, third.y],
             depth: a.depth,
             // `abs` replaces −0, whose bits are negative.
-            depth_range: [near, far].map(|depth| depth.clamp(0.0, 1.0).abs()),
+            depth_range: [near, far].map(f32::abs),
             slope: [(zb * vy - zc * uy) * per_area, (zc * ux - zb * vx) * per_area],
             number,
             extent: extent([a.x, b.x, c.x]).max(extent([a.y, b.y, c.y])),
@@ -86,7 +83,6 @@ mod tests {
         let turned = ScreenTriangle::new([a, c, b], 1, true).map(|triangle| (triangle.x, triangle.y));
         assert_eq!(turned, Some(([0, 0, 100], [0, 100, 0])));
         assert!(ScreenTriangle::new([a, b, vertex(0, 50, 0.5)], 1, true).is_none(), "no area");
-        assert!(ScreenTriangle::new([a, b, vertex(i32::MIN, 0, 0.5)], 1, true).is_none(), "left out");
     }
 
     #[test]
@@ -97,7 +93,7 @@ mod tests {
             for (slope, expected) in triangle.slope.into_iter().zip([1.0 / 200.0, 0.25 / 100.0]) {
                 assert!((slope - expected).abs() < 1e-12, "{slope} instead of {expected}");
             }
-            assert_eq!(triangle.depth_range.map(f32::to_bits), [0.5_f32, 1.0].map(f32::to_bits));
+            assert_eq!(triangle.depth_range.map(f32::to_bits), [0.5_f32, 1.5].map(f32::to_bits));
         }
         let near =
             ScreenTriangle::new([a, b, c].map(|corner| ScreenVertex { depth: -0.0, ..corner }), 1, true).unwrap();

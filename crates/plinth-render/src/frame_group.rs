@@ -4,6 +4,8 @@ use std::sync::{Arc, PoisonError};
 
 use crate::bindings;
 use crate::gpu::Gpu;
+use crate::pass::packed_shadow::packed_texture;
+use crate::pass::shadow_map::ShadowMap;
 use crate::prepare::Prepared;
 use crate::upload::light_maps::{upload_distances, upload_octahedral, upload_radiance};
 
@@ -52,21 +54,25 @@ impl LightMaps {
 
 /// Creates the layout of bind group 0.
 pub(crate) fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    bindings::layout(
-        &gpu.device,
-        "frame",
-        &[
-            bindings::uniform(0),
-            bindings::texture(1, bindings::FILTERED),
-            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
-            bindings::texture(3, wgpu::TextureSampleType::Depth),
-            bindings::texture(4, wgpu::TextureSampleType::Depth),
-            bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
-            bindings::texture(6, bindings::FILTERED),
-            bindings::volume(7),
-            bindings::volume(8),
-        ],
-    )
+    let mut entries = vec![
+        bindings::uniform(0),
+        bindings::texture(1, bindings::FILTERED),
+        bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
+        bindings::texture(3, wgpu::TextureSampleType::Depth),
+        bindings::texture(4, wgpu::TextureSampleType::Depth),
+        bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
+        bindings::texture(6, bindings::FILTERED),
+        bindings::volume(7),
+        bindings::volume(8),
+    ];
+    if gpu.is_software() {
+        entries.extend([
+            bindings::texture(9, bindings::UNFILTERED),
+            bindings::texture(10, bindings::UNFILTERED),
+            bindings::sampler(11, wgpu::SamplerBindingType::NonFiltering),
+        ]);
+    }
+    bindings::layout(&gpu.device, "frame", &entries)
 }
 
 /// Creates bind group 0 from the uniform of a frame and the shadow maps of the key light and the sun.
@@ -75,7 +81,7 @@ pub(crate) fn frame_group(
     layout: &wgpu::BindGroupLayout,
     buffer: &wgpu::Buffer,
     maps: &LightMaps,
-    shadows: [&wgpu::TextureView; 2],
+    shadows: [&ShadowMap; 2],
 ) -> wgpu::BindGroup {
     let linear = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
         label: Some("linear"),
@@ -91,20 +97,23 @@ pub(crate) fn frame_group(
         compare: Some(wgpu::CompareFunction::LessEqual),
         ..Default::default()
     });
-    bindings::group(
-        &gpu.device,
-        "frame",
-        layout,
-        &[
-            buffer.as_entire_binding(),
-            bindings::view(&maps.specular),
-            wgpu::BindingResource::Sampler(&linear),
-            bindings::view(shadows[0]),
-            bindings::view(shadows[1]),
-            wgpu::BindingResource::Sampler(&comparison),
-            bindings::view(&maps.irradiance),
-            bindings::view(&maps.distances),
-            bindings::view(&maps.radiance),
-        ],
-    )
+    let nearest = gpu.device.create_sampler(&wgpu::SamplerDescriptor::default());
+    let unused = gpu.is_software().then(|| packed_texture(gpu, 1));
+    let mut resources = vec![
+        buffer.as_entire_binding(),
+        bindings::view(&maps.specular),
+        wgpu::BindingResource::Sampler(&linear),
+        bindings::view(&shadows[0].view),
+        bindings::view(&shadows[1].view),
+        wgpu::BindingResource::Sampler(&comparison),
+        bindings::view(&maps.irradiance),
+        bindings::view(&maps.distances),
+        bindings::view(&maps.radiance),
+    ];
+    if let Some(unused) = &unused {
+        let packed = shadows.map(|map| map.packed.as_ref().map_or(unused, |packed| &packed.view));
+        resources.extend(packed.map(bindings::view));
+        resources.push(wgpu::BindingResource::Sampler(&nearest));
+    }
+    bindings::group(&gpu.device, "frame", layout, &resources)
 }

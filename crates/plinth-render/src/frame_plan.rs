@@ -8,6 +8,7 @@
 //! With transparency, bloom or a reflecting floor, the passes are: visibility → surfaces of each pixel → shading →
 //! (scene colour pyramid, if there is glass) → transmissive and blended surfaces from back to front → resolve →
 //! backdrop, floor, model → (depth of field, bloom) → filter, vignette, grain.
+//! With a software driver and blended surfaces only in a part of the picture, other surfaces are shaded after the floor.
 //!
 //! With most models, software drivers do not run the first two passes (see `host_visibility.rs`).
 
@@ -16,8 +17,9 @@ use plinth_scene::Shot;
 
 use crate::gpu::Gpu;
 use crate::gpu_scene::GpuScene;
+use crate::pass::around_blended::{AroundBlended, ShadedPixels};
 use crate::pass::background::BackgroundPass;
-use crate::pass::composite::{Composite, ModelParts};
+use crate::pass::composite::{Composite, ModelParts, model_part};
 use crate::pass::depth_draws::{Corners, DepthDraws};
 use crate::pass::floor::Floor;
 use crate::pass::geometry::GeometryTargets;
@@ -76,12 +78,17 @@ impl FramePlan<'_, '_> {
         }
         let direct = view.look.direct;
         let model = if direct { ModelParts::default() } else { self.surfaces(view) };
+        let around = view.around_blended(model);
+        let composited = ModelParts { solid: model.solid.filter(|_part| around.is_none()), ..model };
         let picture = post.map_or(&view.targets.finished_view, |post| &post.picture);
         let behind_model = (Some(parts.background), floor, reflection);
-        parts.composite.run(self.recorder, &view.frame_group, behind_model, model, picture);
+        parts.composite.run(self.recorder, &view.frame_group, behind_model, composited, picture);
         if direct {
             self.visibility(view);
-            self.shade(view, [kept(picture), kept(picture)]);
+            self.shade(view, [kept(picture), kept(picture)], ShadedPixels::All);
+        }
+        if let Some(around) = around {
+            self.shade_around(view, around, model, picture);
         }
         let Some(post) = post else { return };
         if let Some(surfaces) = &post.surfaces {
@@ -90,18 +97,50 @@ impl FramePlan<'_, '_> {
         post.run(self.recorder, &view.frame_group, &view.targets);
     }
 
-    /// Draws the opaque surfaces of the model, then its transmissive and blended surfaces. Returns the regions that
-    /// these surfaces cover.
+    /// Draws the opaque surfaces of the model, then its transmissive and blended surfaces. Opaque surfaces that can be
+    /// shaded directly into the picture are left out. Returns the regions that all surfaces cover.
     fn surfaces(&mut self, view: &View) -> ModelParts {
         let solid = self.visibility(view);
-        if let Some([first, second]) = &view.targets.colors {
-            self.shade(view, [cleared(first), cleared(second)]);
+        let model = ModelParts { solid, transparent: self.gpu_scene.transparent_part(view) };
+        if let Some(colors) = &view.targets.colors {
+            match (view.around_blended(model), model.transparent) {
+                (None, _) => self.shade(view, colors.each_ref().map(cleared), ShadedPixels::All),
+                (Some(around), Some(part)) => {
+                    self.shade(view, colors.each_ref().map(kept), ShadedPixels::Inside(around, part));
+                }
+                (Some(_), None) => {}
+            }
         }
-        let transparent = self.gpu_scene.transparent_part(view);
-        if let Some(part) = transparent {
+        if let Some(part) = model.transparent {
             self.transparent(view, solid, part);
         }
-        ModelParts { solid, transparent }
+        model
+    }
+
+    /// Shades the opaque surfaces outside the region of blended surfaces into the picture. `model` are the regions of
+    /// all surfaces.
+    fn shade_around(
+        &mut self,
+        view: &View,
+        around: &AroundBlended,
+        ModelParts { solid, transparent }: ModelParts,
+        picture: &wgpu::TextureView,
+    ) {
+        let (Some(solid), Some([first, _])) = (solid, &view.targets.colors) else { return };
+        let pixels = transparent.map_or(ShadedPixels::All, |part| ShadedPixels::Outside(around, part));
+        if view.look.region == view.look.model_region {
+            self.shade(view, [kept(picture), kept(picture)], pixels);
+            return;
+        }
+        // All targets of a pass have the same size, so the surfaces are shaded into a copy of the picture. The colours in
+        // this texture are no longer needed.
+        let place = model_part(&view.look);
+        let in_picture = texels(picture, place.x + solid.x, place.y + solid.y);
+        let in_copy = texels(first, solid.x, solid.y);
+        let size = wgpu::Extent3d { width: solid.width, height: solid.height, depth_or_array_layers: 1 };
+        self.recorder.encoder.copy_texture_to_texture(in_picture, in_copy, size);
+        self.shade(view, [kept(first), kept(first)], pixels);
+        self.recorder.encoder.copy_texture_to_texture(in_copy, in_picture, size);
     }
 
     /// Determines which opaque surfaces are visible. Returns the region of the canvas that contains these surfaces.
@@ -125,22 +164,29 @@ impl FramePlan<'_, '_> {
 
     /// Shades the first and the second surface of each pixel. `colors` contains a render target for each of the two
     /// surfaces.
-    fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
+    fn shade(
+        &mut self,
+        view: &View,
+        colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
+        pixels: ShadedPixels<'_>,
+    ) {
         let calls = self.gpu_scene.shading.solid_calls(&view.shaded);
-        self.shade_calls(view, ("shade", &view.classify), &calls, colors);
+        self.shade_calls(view, ("shade", &view.classify), (&calls, pixels), colors);
     }
 
     fn shade_calls(
         &mut self,
         view: &View,
         (label, classify): (&'static str, &Classify),
-        calls: &[ShadeCall],
+        (calls, pixels): (&[ShadeCall], ShadedPixels<'_>),
         colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
     ) {
+        let canvas = view.look.canvas();
         for (k, color) in colors.into_iter().enumerate().take(classify.surfaces()) {
             let depth = depth_target(&view.targets.batches[k], None, view.look.replaces_maps());
             let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
-            shade(&mut pass, self.gpu_scene, view, (classify, k), calls);
+            let within = pixels.prepare(&mut pass, Region::whole(canvas.width, canvas.height));
+            shade(&mut pass, self.gpu_scene, view, (classify, k), (calls, within));
         }
     }
 
@@ -187,7 +233,8 @@ impl FramePlan<'_, '_> {
             DepthDraws::new(pass, gpu_scene.drawn(), &gpu_scene.pipelines.visibility, Corners::Numbered).draw(batches);
         });
         let calls = gpu_scene.shading.calls_of(batches);
-        self.shade_calls(view, ("shade glass", &glass.classify), &calls, maps.colors.each_ref().map(kept));
+        let colors = maps.colors.each_ref().map(kept);
+        self.shade_calls(view, ("shade glass", &glass.classify), (&calls, ShadedPixels::All), colors);
         Some(part)
     }
 
@@ -241,6 +288,11 @@ impl FramePlan<'_, '_> {
         let batches = 0..self.gpu_scene.batches.len();
         DepthDraws::new(&mut pass, self.gpu_scene.drawn(), &targets.pipelines, corners).draw(batches);
     }
+}
+
+/// Returns the texels of a texture from a position on, as the source or destination of a copy.
+fn texels(view: &wgpu::TextureView, x: u32, y: u32) -> wgpu::TexelCopyTextureInfo<'_> {
+    wgpu::TexelCopyTextureInfo { origin: wgpu::Origin3d { x, y, z: 0 }, ..view.texture().as_image_copy() }
 }
 
 /// Draws a batch with all vertex attributes and bind groups that shading needs.

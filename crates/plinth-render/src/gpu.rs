@@ -86,6 +86,8 @@ pub struct Gpu {
     report: AdapterReport,
     fault: Arc<Mutex<Option<Fault>>>,
     written: AtomicU64,
+    /// Whether visible surfaces are always determined on the device (see [`crate::host_visibility`]).
+    pub(crate) keeps_visibility: bool,
 }
 
 /// An error that the device has reported since the last check.
@@ -157,13 +159,20 @@ impl Gpu {
         .map_err(|source| GpuError::Device { name: report.name.clone(), source })?;
         let fault = Arc::new(Mutex::new(None));
         watch(&device, &fault);
-        Ok(Self { device: Device::new(device), queue, report, fault, written: AtomicU64::new(0) })
+        let (device, written) = (Device::new(device), AtomicU64::new(0));
+        Ok(Self { device, queue, report, fault, written, keeps_visibility: false })
     }
 
     /// Caches pipelines, images and light in memory between scenes, for a process that draws one picture after another.
     /// The memory is freed when the device is closed.
     pub fn enable_cache(&mut self) {
         self.device.enable_cache();
+    }
+
+    /// Determines visible surfaces on the device from now on, as with a graphics card. Without this call, the processor
+    /// does so if a software driver draws. The pictures are the same except for rounding, so this is for comparisons.
+    pub fn keep_visibility_on_device(&mut self) {
+        self.keeps_visibility = true;
     }
 
     /// Returns the properties of the opened adapter.

@@ -105,12 +105,10 @@ impl GpuScene {
     /// mirroring node reverses the winding of its triangles.
     pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) -> Vec<bool> {
         let posed = scene.pose(clip_time);
-        // Datasets contain values that are computed exactly from numbered triangles.
-        let is_numbered = scene.is_dataset || self.pipelines.visibility.iter().any(Option::is_some);
         for (i, pool) in self.pools.iter_mut().enumerate().filter(|(_, pool)| pool.moving) {
             let mut batches: Vec<_> =
                 self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.pool == i).collect();
-            pool.update(gpu, scene, &posed, &mut batches, (&mut self.triangles, is_numbered));
+            pool.update(gpu, scene, &posed, &mut batches, &mut self.triangles);
         }
         posed.iter().map(|one| one.mirrored).collect()
     }

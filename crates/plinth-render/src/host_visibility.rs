@@ -8,59 +8,18 @@ use std::ops::Range;
 
 use glam::{Mat4, Vec3};
 use plinth_frame::Region;
-use plinth_raster::{RasterView, Rasterizer, SurfaceMaps, TriangleRun, is_between_planes, needs_no_clipping};
-use plinth_scene::{Scene, Shot};
-use rayon::prelude::*;
+use plinth_raster::{RasterView, Rasterizer, SurfaceMaps, TriangleRun};
 
 use crate::gpu::Gpu;
 use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
 use crate::pass::depth_target;
-use crate::pass::edge_tiles::EdgeTiles;
+use crate::pass::edge_tiles::{EdgeTiles, TILE_SIDE};
+use crate::pass::seen_tiles::SeenTiles;
 use crate::pass::visibility::SURFACES;
 use crate::recorder::Recorder;
-use crate::region::clip_from_view;
 use crate::targets::{TargetDescriptor, Targets};
-use crate::upload::batch::Batch;
-use crate::upload::geometry::PosedModel;
-use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
-
-/// Returns whether the processor can determine the visible surfaces in all frames. It cannot draw points, lines and
-/// alpha-tested triangles, and no triangle may need clipping by the near plane or the far plane. The passes for a
-/// reflecting floor and for glass with a visibility buffer need the samples on the device.
-pub(crate) fn can_be_on_host(
-    scene: &Scene,
-    posed: &PosedModel<'_>,
-    materials: &[MaterialOnGpu],
-    batches: &[Batch],
-) -> bool {
-    let is_plain = |batch: &Batch| {
-        let material = &materials[batch.material];
-        batch.sprites.is_none()
-            && !batch.is_visibility_buffered_glass()
-            && (material.key.class.is_transparent() || material.alpha_test.is_none())
-    };
-    scene.reflector.is_none()
-        && batches.iter().all(is_plain)
-        && scene.shots.iter().all(|shot| lies_between_planes(scene, posed, shot))
-}
-
-/// Returns whether the model is between the near plane and the far plane of a shot. Models that move are represented by
-/// the box around all their poses.
-fn lies_between_planes(scene: &Scene, posed: &PosedModel<'_>, shot: &Shot) -> bool {
-    let grow = grow_transform(shot.grow_origin, shot.grow);
-    let clip_from_model = clip_from_view(&shot.camera, 1.0) * shot.camera.view_from_world * grow;
-    // The planes of datasets are so close to the model that corners of its box can be outside.
-    let vertices_are = || {
-        !posed.moving.contains(&true)
-            && posed
-                .primitives
-                .par_iter()
-                .all(|one| one.positions.iter().all(|p| is_between_planes(&clip_from_model, *p)))
-    };
-    needs_no_clipping(&clip_from_model, scene.bounds) || vertices_are()
-}
 
 /// Returns the transform that scales the model by `factor` around `origin`.
 fn grow_transform(origin: Vec3, factor: f32) -> Mat4 {
@@ -72,6 +31,8 @@ fn grow_transform(origin: Vec3, factor: f32) -> Mat4 {
 pub(crate) struct HostVisibility {
     rasterizer: Rasterizer,
     visible: VisibleTriangles,
+    /// The tiles in which each batch is visible. `None` if there are too many batches in a tile.
+    pub(crate) seen: Option<SeenTiles>,
 }
 
 /// The opaque triangles that are visible in the part of the picture over which other surfaces are drawn.
@@ -109,6 +70,8 @@ impl HostVisibility {
         let maps = self.rasterizer.draw(&raster_view, &runs, &gpu_scene.triangles.copy, wanted);
         upload(gpu, (targets, tiles), [canvas.width, canvas.height], region, maps);
         self.visible.update(gpu, gpu_scene, &maps.visible);
+        let row_tiles = canvas.width.div_ceil(TILE_SIDE);
+        self.seen = SeenTiles::new(&maps.tile_batches, row_tiles, gpu_scene.batches.len());
     }
 
     /// Writes the depth of the visible triangles, over which other surfaces will be drawn.
@@ -193,6 +156,7 @@ impl VisibleTriangles {
 mod tests {
     use plinth_frame::PixelFormat;
     use plinth_model::{AlphaMode, Topology};
+    use plinth_scene::Scene;
 
     use super::*;
     use crate::gpu::GpuOptions;
@@ -204,7 +168,8 @@ mod tests {
 
     #[test]
     fn only_models_that_the_processor_can_draw_are_drawn_by_it() {
-        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let [gpu, mut device] = [(); 2].map(|()| Gpu::open(&GpuOptions::default()).unwrap());
+        device.keep_visibility_on_device();
         let cases: [(&str, bool, Change); 5] = [
             ("triangle", true, |_scene| ()),
             ("blended", true, |scene| {
@@ -213,7 +178,7 @@ mod tests {
             }),
             ("alpha-tested", false, |scene| model(scene).materials[0].alpha_mode = AlphaMode::Mask { cutoff: 0.5 }),
             ("points", false, |scene| model(scene).meshes[0].primitives[0].topology = Topology::Points),
-            ("from inside", false, |scene| {
+            ("from inside", true, |scene| {
                 let inside = Vec3::splat(0.1);
                 scene.shots[0].camera.position = inside;
                 scene.shots[0].camera.view_from_world = Mat4::from_translation(-inside);
@@ -223,8 +188,12 @@ mod tests {
             let mut scene = triangle_scene();
             change(&mut scene);
             let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
-            let renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
             let expected = can_be && gpu.is_software();
+            let draft = Renderer::for_any_camera(&gpu, &scene, picture, None).unwrap();
+            assert_eq!(draft.view.look.on_host, expected, "draft, {name}");
+            let on_device = Renderer::new(&device, &scene, picture, None).unwrap();
+            assert!(!on_device.view.look.on_host, "on the device, {name}");
+            let renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
             assert_eq!(renderer.view.look.on_host, expected, "{name}");
             assert_eq!(renderer.view.host_visibility.is_some(), expected, "{name}");
             assert!(

@@ -12,13 +12,15 @@ use crate::pipelines::Precision;
 use crate::readback::PlaneView;
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
+use crate::upload::pool::number_triangles;
 
 /// Number of bytes per pixel of the texture with normals and distances.
 const SURFACE_BYTES: u32 = 16;
 
 impl Renderer<'_> {
     /// Draws the shots with the indices `wanted`, in this order, with depth and normals. The result of a shot does not
-    /// depend on the other shots. The background must be transparent, and the format must be `Rgba8`.
+    /// depend on the other shots. The background must be transparent, and the format must be `Rgba8`. A scene in which the
+    /// model moves must be that of a dataset.
     /// Errors: if the background is not transparent, the device fails, or the sink stops.
     pub fn render_layers(
         &mut self,
@@ -72,6 +74,7 @@ impl PictureKind for Views {
     type Targets = GeometryTargets;
 
     fn targets(&self, renderer: &Renderer<'_>) -> Result<GeometryTargets, RenderError> {
+        number_triangles(renderer.gpu, &renderer.gpu_scene.pools)?;
         let all = (renderer.gpu_scene.model(), renderer.gpu_scene.materials.as_slice());
         GeometryTargets::new(&renderer.pipeline_base(), renderer.view.look.model_region, all, Precision::Exact)
     }

@@ -49,7 +49,7 @@ impl Layouts {
             color_format: look.color_format,
             picture_format: look.picture_format,
             output: look.output,
-            direct: look.direct,
+            adds_surfaces: look.direct || look.around_blended,
             on_host: look.on_host,
             transparent: look.transparent,
             lights,

@@ -6,7 +6,6 @@ use plinth_frame::{PixelFormat, Region};
 use plinth_scene::{ReflectorLook, Scene};
 
 use crate::gpu::Gpu;
-use crate::host_visibility::can_be_on_host;
 use crate::pass::floor::FloorArea;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::{mirrored_box, mirrored_camera, reflection_reach};
@@ -16,7 +15,6 @@ use crate::region::{union, widened};
 use crate::renderer::Picture;
 use crate::targets::{SceneBehind, TargetDescriptor, texture};
 use crate::upload::batch::Batch;
-use crate::upload::geometry::PosedModel;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
 /// Number of samples per pixel.
@@ -62,8 +60,8 @@ pub(crate) fn target_descriptor(
     scene: &Scene,
     picture: Picture,
     (region, model_region): (Region, Region),
-    (posed, materials, batches): (&PosedModel<'_>, &[MaterialOnGpu], &[Batch]),
-    (triangle_format, any_camera): (wgpu::TextureFormat, bool),
+    (materials, batches): (&[MaterialOnGpu], &[Batch]),
+    (triangle_format, in_main_memory): (wgpu::TextureFormat, bool),
 ) -> TargetDescriptor {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
@@ -92,9 +90,15 @@ pub(crate) fn target_descriptor(
     } else {
         finished_format
     };
+    // The pipelines that shade surfaces blend them over the picture, or over colours that were set to zero, so both need
+    // the same format. Only shares of 8-bit colours are whole steps, which have the same sum in any order. Graphics cards
+    // composite quickly, and may round the coverage of edges differently if surfaces are blended with the picture.
+    let around_blended = gpu.is_software()
+        && transparent
+        && !radiance
+        && scene.reflector.is_none()
+        && [picture_format, color_format] == [wgpu::TextureFormat::Rgba8Unorm; 2];
     let samples = if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 };
-    let on_host =
-        gpu.is_software() && samples == SAMPLES && !any_camera && can_be_on_host(scene, posed, materials, batches);
     TargetDescriptor {
         region,
         model_region,
@@ -109,7 +113,8 @@ pub(crate) fn target_descriptor(
         scene_behind,
         visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
         direct,
-        on_host,
+        around_blended,
+        on_host: in_main_memory && samples == SAMPLES,
     }
 }
 

@@ -22,6 +22,7 @@ use crate::pass::accumulated_shadow::AccumulatedShadow;
 use crate::pass::background::BackgroundPass;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
+use crate::pass::packed_shadow::PackedShadow;
 use crate::pass::post::{Post, blur_reach};
 use crate::pass::reflection::Reflection;
 use crate::pass::shadow_map::ShadowMap;
@@ -38,7 +39,7 @@ use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
 use crate::upload::geometry::{Geometry, PosedModel};
 use crate::upload::geometry_cache::geometry;
-use crate::upload::pool::Model;
+use crate::upload::pool::{Model, number_triangles};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
 use crate::upload::texture::Textures;
@@ -145,11 +146,12 @@ impl<'g> Renderer<'g> {
             short_side: picture.width.min(picture.height),
             pixel: smallest,
         };
-        let (built, (maps, (key_map, sun_map))) = rayon::join(
+        let (built, (maps, shadow_maps)) = rayon::join(
             || geometry(gpu, &layouts.light, scene, &posed, &light, &uses, &sprites),
-            || (LightMaps::of(gpu, &light, inputs.moving), shadow_maps(gpu, scene, &light)),
+            || (LightMaps::of(gpu, &light, inputs.moving), shadow_maps(gpu, scene, &light, &layouts.frame)),
         );
-        let Geometry { pools, batches, triangles, triangle_format, kept_shadows } = built?;
+        let (key_map, sun_map) = shadow_maps?;
+        let Geometry { pools, batches, triangles, triangle_format, in_main_memory, kept_shadows } = built?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches, any_camera);
         let blur_reach = blur_reach(scene, picture.height, any_camera);
         let whole = Region::whole(picture.width, picture.height);
@@ -167,21 +169,22 @@ impl<'g> Renderer<'g> {
             scene,
             picture,
             (region, model_region),
-            (&posed, &materials, &batches),
-            (triangle_format, any_camera),
+            (&materials, &batches),
+            (triangle_format, in_main_memory),
         );
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
             key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
             sun: light.environment.sun.is_some(),
             punctual: punctual_lights(scene).count() as u32,
+            packed: [key_map.packed.is_some(), sun_map.packed.is_some()],
         };
         let base = layouts.pipeline_base(gpu, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
         let none = ShadowMap::none(gpu);
         let group_with = |buffer: &wgpu::Buffer, shadows| frame_group(gpu, &layouts.frame, buffer, &maps, shadows);
-        let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
-        let group_with_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&key_map.view, &sun_map.view]);
+        let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none, &none]);
+        let group_with_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&key_map, &sun_map]);
         let frame_groups = |buffer: &wgpu::Buffer| [group_with_maps(buffer), group_without_maps(buffer)];
         let model = Model { pools: &pools, batches: &batches };
         let all = (model, materials.as_slice());
@@ -199,6 +202,9 @@ impl<'g> Renderer<'g> {
         };
         // Creating a pipeline compiles its shader, which takes longer than everything else here.
         let passes = || -> Result<_, RenderError> {
+            if !look.on_host {
+                number_triangles(gpu, &pools)?;
+            }
             let floor = match (area, scene.shadow) {
                 (Some(area), Some(shadow)) => {
                     let key = scene.key_light.as_ref().map(|key| (key, &key_map));
@@ -422,24 +428,36 @@ fn clear_color(background: &Background) -> wgpu::Color {
     }
 }
 
-fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, ShadowMap) {
+/// Creates the shadow maps of the key light and of the sun.
+/// Errors: those of [`PackedShadow::add`].
+fn shadow_maps(
+    gpu: &Gpu,
+    scene: &Scene,
+    light: &Prepared,
+    frame_layout: &wgpu::BindGroupLayout,
+) -> Result<(ShadowMap, ShadowMap), RenderError> {
     let (min, max) = scene.bounds;
     let center = (min + max) * 0.5;
     let radius = ((max - min) * 0.5).length().max(1e-3) * 1.02;
-    let key = match (&scene.key_light, scene.shadow) {
+    let mut key = match (&scene.key_light, scene.shadow) {
         (Some(key), Some(shadow)) => ShadowMap::for_key(gpu, key, center, radius, shadow.softness),
         _ => ShadowMap::none(gpu),
     };
-    let sun = light.environment.sun.as_ref().map_or_else(
+    let mut sun = light.environment.sun.as_ref().map_or_else(
         || ShadowMap::none(gpu),
         |sun| ShadowMap::for_direction(gpu, sun.to_light, center, radius, sun.angular_radius),
     );
-    (key, sun)
+    PackedShadow::add(gpu, frame_layout, [&mut key, &mut sun])?;
+    Ok((key, sun))
 }
 
 #[cfg(test)]
 mod tests {
     use plinth_frame::{Frame, FrameSink, SinkError};
+    use plinth_model::{Material, Mesh, Node, Primitive};
+    use plinth_scene::{EnvironmentMap, LightDetail, ShadowLook, build_scene};
+    use plinth_spec::RenderSettings;
+    use plinth_spec::settings::ShadowMode;
 
     use super::*;
     use crate::gpu::GpuOptions;
@@ -476,5 +494,70 @@ mod tests {
         assert!(with_shadows == frame(&scene, true), "the frame depends on when the shadows are drawn");
         scene.shadow = None;
         assert!(with_shadows != frame(&scene, false), "no shadow is visible");
+    }
+
+    /// Returns a scene with a key light and a sun, in which a small square casts shadows on a large square and on the
+    /// floor.
+    fn two_squares() -> Scene {
+        let square = |half: f32, z: f32| Primitive {
+            positions: vec![[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]],
+            normals: vec![[0.0, 0.0, 1.0]; 4],
+            indices: vec![0, 1, 2, 0, 2, 3],
+            ..Primitive::default()
+        };
+        let model = plinth_model::Model {
+            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
+            meshes: vec![Mesh { primitives: vec![square(1.0, 0.0), square(0.4, 0.5)], ..Mesh::default() }],
+            materials: vec![Material { double_sided: true, ..Material::default() }],
+            ..plinth_model::Model::default()
+        };
+        let mut sunny = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.1; 3]; 256 * 128] };
+        sunny.pixels[31 * 256 + 192] = [2500.0; 3];
+        build_scene(Arc::new(model), &RenderSettings::default(), Some(sunny)).unwrap()
+    }
+
+    /// Makes a renderer read the shadow maps instead of their packed copies.
+    fn read_whole_maps(renderer: &mut Renderer<'_>, scene: &Scene) {
+        renderer.switches.packed = [false; 2];
+        let base = renderer.pipeline_base();
+        let GpuScene { batches, materials, key_map, .. } = &renderer.gpu_scene;
+        let shadows = ShadowPipelines::new(&base, batches, materials).unwrap();
+        let pipelines = Pipelines::new(&base, batches, materials, shadows).unwrap();
+        let area = FloorArea::of(scene, find_sun(&scene.environment).as_ref());
+        let key = scene.key_light.as_ref().map(|key| (key, key_map));
+        let group = |_buffer: &wgpu::Buffer| renderer.view.frame_group.clone();
+        let accumulates = |_shadow: &AccumulatedShadow| false;
+        let (all, look) = ((scene, area), scene.shadow.unwrap());
+        let floor = Floor::new(&base, all, look, key, &renderer.light, &group, &accumulates).unwrap();
+        renderer.gpu_scene.pipelines = pipelines;
+        renderer.floor = Some(floor);
+        (renderer.maps_of, renderer.shadows_of) = (None, None);
+    }
+
+    #[test]
+    fn packed_shadow_maps_show_the_same_shadows() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let picture = Picture { width: 192, height: 108, format: PixelFormat::Rgba8 };
+        let mut scene = two_squares();
+        scene.light_detail = LightDetail::Draft;
+        let drawn = |renderer: &mut Renderer<'_>, scene: &Scene| {
+            let mut pixels = Pixels::default();
+            renderer.render_one(scene, &scene.shots[0], &mut pixels).unwrap();
+            pixels.0
+        };
+        let looks =
+            [(ShadowMode::Shader, 0.0), (ShadowMode::Shader, 0.2), (ShadowMode::Shader, 1.0), (ShadowMode::Flat, 0.5)];
+        for (mode, softness) in looks {
+            scene.shadow = scene.shadow.map(|look| ShadowLook { mode, softness, ..look });
+            let mut renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
+            let is_packed = [&renderer.gpu_scene.key_map, &renderer.gpu_scene.sun_map].map(|map| map.packed.is_some());
+            // The map of a hard shadow is too large for a copy.
+            assert_eq!(is_packed, [gpu.is_software() && softness > 0.1, gpu.is_software()]);
+            let packed = drawn(&mut renderer, &scene);
+            read_whole_maps(&mut renderer, &scene);
+            let whole = drawn(&mut renderer, &scene);
+            let largest = packed.iter().zip(&whole).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(largest <= Some(1), "{mode:?}, softness {softness}: {largest:?}");
+        }
     }
 }

@@ -29,7 +29,11 @@ impl SecondDevice<'_> {
     /// and is stored in the cache of the first, so that later scenes reuse it. Returns `None` if the device cannot be
     /// opened.
     pub(crate) fn open(&self) -> Option<Arc<Gpu>> {
-        let open = || Gpu::open(&GpuOptions { adapter: Some(self.first.report().name.clone()) }).ok();
+        let open = || {
+            let mut opened = Gpu::open(&GpuOptions { adapter: Some(self.first.report().name.clone()) }).ok()?;
+            opened.keeps_visibility = self.first.keeps_visibility;
+            Some(opened)
+        };
         let Some(cache) = self.first.device.cache() else { return open().map(Arc::new) };
         let mut kept = cache.second_device.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {

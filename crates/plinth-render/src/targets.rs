@@ -82,6 +82,9 @@ pub(crate) struct TargetDescriptor {
     pub(crate) visibility_buffered_glass: bool,
     /// Whether surfaces are shaded directly into the picture, over the backdrop.
     pub(crate) direct: bool,
+    /// Whether surfaces may be shaded directly into the picture where no blended surfaces are drawn over them (see
+    /// [`crate::pass::around_blended`]). Their targets are the same as without.
+    pub(crate) around_blended: bool,
     /// Whether the processor determines which surfaces are visible (see [`crate::host_visibility`]).
     pub(crate) on_host: bool,
 }
@@ -130,6 +133,8 @@ impl Targets {
             view(&texture(gpu, size, look.samples, format, readable, 1))
         };
         let transparent = look.transparent.then(|| part(look.samples, look.color_format, readable));
+        // A part of the picture is copied to the first colours and back.
+        let colors = if look.around_blended { readable | copied } else { readable };
         let glass = look.visibility_buffered_glass.then(|| GlassTargets {
             surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
             colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
@@ -151,7 +156,7 @@ impl Targets {
             depth: samples_if(!look.on_host || look.transparent, DEPTH_FORMAT),
             surfaces: [(); SURFACES].map(|()| canvas(SURFACE_FORMAT, readable | written)),
             batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment | written)),
-            colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, readable))),
+            colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, colors))),
             glass,
             transparent,
             finished,

@@ -9,6 +9,8 @@ use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
 use crate::host_visibility::HostVisibility;
 use crate::layouts::Layouts;
+use crate::pass::around_blended::AroundBlended;
+use crate::pass::composite::ModelParts;
 use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
 use crate::pass::scene_color::SceneColorPyramid;
@@ -25,6 +27,8 @@ pub(crate) struct View {
     /// The visible surfaces, if the processor determines them.
     pub(crate) host_visibility: Option<HostVisibility>,
     pub(crate) expand_samples: Option<ExpandSamples>,
+    /// `None` if all opaque surfaces are always shaded into the same target.
+    pub(crate) around_blended: Option<AroundBlended>,
     pub(crate) scene_color: Option<SceneColorPyramid>,
     /// Passes for glass that is drawn through a visibility buffer.
     pub(crate) glass: Option<Glass>,
@@ -65,6 +69,7 @@ impl View {
             )?),
             _ => None,
         };
+        let around_blended = AroundBlended::new(gpu, &layouts.frame, &look)?;
         let scene_color = match (&targets.scene_color, &targets.colors, &targets.transparent) {
             (Some(target), Some(colors), Some(transparent)) => {
                 let all = (&targets, target, colors, transparent);
@@ -87,7 +92,7 @@ impl View {
         });
         let shaded_batches = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("shaded batches"),
-            size: (ShadingOrder::max_instances(model.batches) * size_of::<gpu_types::ShadedBatch>()) as u64,
+            size: ShadingOrder::max_bytes(model.batches, look.on_host),
             usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
@@ -98,6 +103,7 @@ impl View {
             classify,
             host_visibility: look.on_host.then(HostVisibility::default),
             expand_samples,
+            around_blended,
             scene_color,
             glass,
             clip_from_world: Mat4::IDENTITY,
@@ -110,6 +116,12 @@ impl View {
         })
     }
 
+    /// Returns what is needed to shade surfaces directly into the picture around blended surfaces. Returns `None` if the
+    /// frame, whose surfaces are in the regions `model`, is drawn without.
+    pub(crate) fn around_blended(&self, model: ModelParts) -> Option<&AroundBlended> {
+        self.around_blended.as_ref().filter(|_around| AroundBlended::saves_time(model))
+    }
+
     /// Updates the values for the next frame.
     pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame, gpu_scene: &GpuScene) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
@@ -120,7 +132,8 @@ impl View {
         }
         let batches = 0..gpu_scene.batches.len();
         self.parts = batches.map(|i| gpu_scene.part_of(&self.look, &self.clip_from_world, i)).collect();
-        self.shaded = gpu_scene.shading.shaded(&self.look, &self.clip_from_world, &self.parts, gpu_scene);
+        let seen = self.host_visibility.as_ref().and_then(|host_visibility| host_visibility.seen.as_ref());
+        self.shaded = gpu_scene.shading.shaded(&self.look, &self.clip_from_world, (&self.parts, seen), gpu_scene);
         gpu.write(&self.shaded_batches, 0, bytemuck::cast_slice(&self.shaded.instances));
     }
 }

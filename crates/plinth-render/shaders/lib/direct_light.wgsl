@@ -26,6 +26,34 @@ const SHADOWED_COSINE: f32 = 0.0;
 const SHADOWED_COSINE: f32 = -0.2;
 #endif
 
+// Returns the fraction of the key light that arrives at a world-space point.
+fn key_visibility(point: vec3<f32>) -> f32 {
+    let at = place_on_map(frame.key_clip_from_world, point);
+    if at.is_outside {
+        return 1.0;
+    }
+#ifdef PACKED_SHADOWS
+    if KEY_PACKED {
+        return packed_pcf(packed_key_map, at.uv, at.depth, frame.key_texel);
+    }
+#endif
+    return shadow_pcf(key_shadow_map, at.uv, at.depth, frame.key_texel);
+}
+
+// Returns the fraction of the sun's light that arrives at a world-space point.
+fn sun_visibility(point: vec3<f32>) -> f32 {
+    let at = place_on_map(frame.sun_clip_from_world, point);
+    if at.is_outside {
+        return 1.0;
+    }
+#ifdef PACKED_SHADOWS
+    if SUN_PACKED {
+        return packed_pcf(packed_sun_map, at.uv, at.depth, frame.sun_texel);
+    }
+#endif
+    return shadow_pcf(sun_shadow_map, at.uv, at.depth, frame.sun_texel);
+}
+
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
     let offset = frame.key_position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
@@ -34,8 +62,7 @@ fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
     var arriving = cone / distance2;
     if KEY_SHADOW && arriving > 0.0 && dot(s.geometric, to_light) > SHADOWED_COSINE {
         let point = world + s.geometric * frame.key_normal_offset;
-        let visible = shadow_visibility(key_shadow_map, frame.key_clip_from_world, point, frame.key_texel);
-        arriving *= mix(1.0, visible, frame.key_shadow_darkness);
+        arriving *= mix(1.0, key_visibility(point), frame.key_shadow_darkness);
     }
     return Beam(to_light, frame.key_intensity * arriving, 0.03);
 }
@@ -44,7 +71,7 @@ fn sun_beam(s: Surface, world: vec3<f32>) -> Beam {
     var arriving = 1.0;
     if dot(s.geometric, frame.sun_to_light) > SHADOWED_COSINE {
         let point = world + s.geometric * frame.sun_normal_offset;
-        arriving = shadow_visibility(sun_shadow_map, frame.sun_clip_from_world, point, frame.sun_texel);
+        arriving = sun_visibility(point);
     }
     return Beam(frame.sun_to_light, frame.sun_irradiance * (arriving * environment_strength()), 0.5 * frame.sun_angular_radius);
 }

@@ -1,5 +1,5 @@
-// Empties a region of the numbers of visible triangles (TRIANGLES) or of surfaces. Clearing would take time for the
-// whole target.
+// Empties a region of the numbers of visible triangles (TRIANGLES), of colours (COLORS) or of surfaces. Clearing would take
+// time for the whole target. The depth 0 is the number of no batch.
 #import lib/full_screen.wgsl
 
 @vertex
@@ -13,8 +13,15 @@ fn fs() -> @location(0) vec2<u32> {
     return vec2(0u);
 }
 #else
+#ifdef COLORS
+@fragment
+fn fs() -> @location(0) vec4<f32> {
+    return vec4(0.0);
+}
+#else
 @fragment
 fn fs() -> @location(0) u32 {
     return 0u;
 }
+#endif
 #endif

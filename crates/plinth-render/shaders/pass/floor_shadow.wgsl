@@ -48,6 +48,17 @@ fn next_turn(turn: vec2<f32>) -> vec2<f32> {
     return vec2(dot(turn, vec2(GOLDEN_TURN.x, -GOLDEN_TURN.y)), dot(turn, GOLDEN_TURN.yx));
 }
 
+// Compares a depth with four texels of the key light's shadow map, and filters the results. `side` is the inverse of
+// `frame.key_texel`.
+fn key_comparison(uv: vec2<f32>, depth: f32, side: f32) -> f32 {
+#ifdef PACKED_SHADOWS
+    if KEY_PACKED {
+        return packed_bilinear(packed_key_map, uv, depth, frame.key_texel, side);
+    }
+#endif
+    return textureSampleCompareLevel(key_shadow_map, shadow_sampler, uv, depth);
+}
+
 fn key_visibility(point: vec3<f32>) -> f32 {
     let clip = frame.key_clip_from_world * vec4(point, 1.0);
     let ndc = clip.xyz / max(clip.w, 1e-5);
@@ -78,11 +89,12 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     let ratio = clamp((1.0 - nearest_sum / blocked) / max(1.0 - ndc.z, 1e-4) - 1.0, 0.0, 1.0);
     let width = max(widest * ratio, frame.key_texel * 1.5);
 #endif
+    let side = 1.0 / frame.key_texel;
     var lit = 0.0;
     var turn = vec2(1.0, 0.0);
     for (var i = 0u; i < TAPS; i++) {
         let at = uv + turn * (disk_radius(i) * width);
-        lit += textureSampleCompareLevel(key_shadow_map, shadow_sampler, at, ndc.z - 1e-4);
+        lit += key_comparison(at, ndc.z - 1e-4, side);
         turn = next_turn(turn);
     }
     return lit / f32(TAPS);
@@ -106,8 +118,17 @@ fn ambient_at(point: vec3<f32>) -> f32 {
 fn sun_visibility(point: vec3<f32>) -> f32 {
     let ndc = (frame.sun_clip_from_world * vec4(point, 1.0)).xyz;
     let uv = ndc.xy * vec2(0.5, -0.5) + 0.5;
-    let visible = shadow_pcf(sun_shadow_map, uv, min(ndc.z, 1.0) - 1e-4, frame.sun_texel);
+    let visible = sun_pcf(uv, min(ndc.z, 1.0) - 1e-4);
     return select(visible, 1.0, any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)));
+}
+
+fn sun_pcf(uv: vec2<f32>, depth: f32) -> f32 {
+#ifdef PACKED_SHADOWS
+    if SUN_PACKED {
+        return packed_pcf(packed_sun_map, uv, depth, frame.sun_texel);
+    }
+#endif
+    return shadow_pcf(sun_shadow_map, uv, depth, frame.sun_texel);
 }
 
 @fragment

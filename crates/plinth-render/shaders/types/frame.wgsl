@@ -98,3 +98,9 @@ struct Frame {
 @group(0) @binding(6) var irradiance_map: texture_2d<f32>;
 @group(0) @binding(7) var field_distances: texture_3d<f32>;
 @group(0) @binding(8) var field_radiance: texture_3d<f32>;
+#ifdef PACKED_SHADOWS
+// Packed copies of the shadow maps (`pass/packed_shadow.wgsl`).
+@group(0) @binding(9) var packed_key_map: texture_2d<f32>;
+@group(0) @binding(10) var packed_sun_map: texture_2d<f32>;
+@group(0) @binding(11) var nearest_sampler: sampler;
+#endif

@@ -206,7 +206,7 @@ pub(crate) fn surface_resources<'a>(
 }
 
 /// Returns the model's region, relative to the drawn region.
-fn model_part(look: &TargetDescriptor) -> Region {
+pub(crate) fn model_part(look: &TargetDescriptor) -> Region {
     Region {
         x: look.model_region.x.saturating_sub(look.region.x),
         y: look.model_region.y.saturating_sub(look.region.y),

@@ -13,8 +13,8 @@ use crate::upload::pool::Model;
 pub(crate) enum Corners<'a> {
     /// Vertices that triangles share.
     Shared,
-    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). The pass writes the numbers
-    /// of triangles.
+    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles), which all pools must have. The
+    /// pass writes the numbers of triangles.
     Numbered,
     /// The same vertices as for [`Self::Numbered`]. The pass reads each triangle by its number within its pool.
     Exact {
@@ -85,11 +85,14 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
     /// with the pool.
     fn set_pool(&mut self, batch: &Batch, alpha_test: Option<&AlphaTest>) {
         let pool = &self.model.pools[batch.pool];
-        let (positions, surface, indices) = match (self.corners, &pool.numbered) {
-            (Corners::Numbered | Corners::Exact { .. }, Some(numbered)) => {
-                (&numbered.positions, numbered.surface.as_ref(), &numbered.indices)
-            }
-            _ => (&pool.pose, Some(&pool.surface), &pool.indices),
+        let numbered = match self.corners {
+            Corners::Shared => None,
+            Corners::Numbered | Corners::Exact { .. } => pool.numbered.get(),
+        };
+        debug_assert!(numbered.is_some() || matches!(self.corners, Corners::Shared), "triangles have no numbers");
+        let (positions, surface, indices) = match numbered {
+            Some(numbered) => (&numbered.positions, numbered.surface.as_ref(), &numbered.indices),
+            None => (&pool.pose, Some(&pool.surface), &pool.indices),
         };
         if let Corners::Exact { groups } = self.corners {
             self.pass.set_bind_group(1, &groups[batch.pool], &[]);

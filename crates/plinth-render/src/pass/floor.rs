@@ -242,11 +242,16 @@ fn gather(
     (has_key, has_sun): (bool, bool),
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let gpu = base.gpu;
-    let (source, sample_type, defines): (_, _, &[&str]) = match key {
-        KeyShadowSource::Map(map, ShadowMode::Flat) => (map, wgpu::TextureSampleType::Depth, &["FLAT"]),
-        KeyShadowSource::Map(map, _) => (map, wgpu::TextureSampleType::Depth, &[]),
-        KeyShadowSource::Sum(sum) => (sum, bindings::UNFILTERED, &["ACCUMULATED"]),
+    let (source, sample_type, mut defines) = match key {
+        KeyShadowSource::Map(map, ShadowMode::Flat) => (map, wgpu::TextureSampleType::Depth, vec!["FLAT"]),
+        KeyShadowSource::Map(map, _) => (map, wgpu::TextureSampleType::Depth, Vec::new()),
+        KeyShadowSource::Sum(sum) => (sum, bindings::UNFILTERED, vec!["ACCUMULATED"]),
     };
+    let mut constants = vec![("KEY", f64::from(u8::from(has_key))), ("SUN", f64::from(u8::from(has_sun)))];
+    if gpu.is_software() {
+        defines.push("PACKED_SHADOWS");
+        constants.extend(base.lights.packed_constants());
+    }
     let layout = bindings::layout(
         &gpu.device,
         "floor shadow",
@@ -262,8 +267,8 @@ fn gather(
         &FullScreen {
             label: "floor shadow",
             path: "pass/floor_shadow.wgsl",
-            defines,
-            constants: &[("KEY", f64::from(u8::from(has_key))), ("SUN", f64::from(u8::from(has_sun)))],
+            defines: &defines,
+            constants: &constants,
             groups: &[base.frame_layout, &layout],
             target: FullScreenTarget { colors: &[wgpu::TextureFormat::R8Unorm], ..Default::default() },
         },

@@ -1,6 +1,7 @@
 //! The render passes. Each pass has its own file.
 
 pub(crate) mod accumulated_shadow;
+pub(crate) mod around_blended;
 pub(crate) mod background;
 pub(crate) mod composite;
 pub(crate) mod depth_draws;
@@ -9,10 +10,12 @@ pub(crate) mod expand_samples;
 pub(crate) mod floor;
 pub(crate) mod geometry;
 pub(crate) mod glass;
+pub(crate) mod packed_shadow;
 pub(crate) mod post;
 pub(crate) mod pyramid;
 pub(crate) mod reflection;
 pub(crate) mod scene_color;
+pub(crate) mod seen_tiles;
 pub(crate) mod shading;
 pub(crate) mod shadow_draws;
 pub(crate) mod shadow_map;

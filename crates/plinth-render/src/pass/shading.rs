@@ -1,7 +1,8 @@
 //! The draw calls that shade visible surfaces. One call shades all batches that share a pool and a bind group of
 //! materials. Each batch is an instance, whose vertices cover the region in which the batch can be visible. A batch
 //! whose triangles are scattered over a large region is split: the batch has an instance for each horizontal run of
-//! tiles that its bounding boxes touch.
+//! tiles that its bounding boxes touch. If the processor has determined which tiles show each batch, all batches are
+//! split, into instances for the first and for the second surfaces.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,9 +11,11 @@ use glam::Mat4;
 use plinth_frame::Region;
 
 use super::edge_tiles::TILE_SIDE;
-use super::visibility::Classify;
+use super::seen_tiles::SeenTiles;
+use super::visibility::{Classify, SCISSOR_MARGIN, SURFACES, intersection, overlap};
 use crate::gpu_scene::GpuScene;
 use crate::gpu_types::ShadedBatch;
+use crate::region::widened_within;
 use crate::targets::TargetDescriptor;
 use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
@@ -30,7 +33,7 @@ const FIRST_TILE_VERTEX: u32 = 15;
 /// by tiles takes a draw call for each batch.
 const MOST_TILES: u32 = 16;
 
-/// Maximum number of runs of tiles in a frame. Batches that would exceed this number are not split.
+/// Maximum number of regions in a frame into which batches are split. Batches that would exceed this number are not split.
 const MAX_RUNS: usize = 1 << 14;
 
 /// The order in which batches are shaded.
@@ -65,14 +68,17 @@ impl ShadingOrder {
     }
 
     /// Returns how the batches are shaded in a frame. For each batch, `parts` contains the region of the canvas in
-    /// which the batch can be visible.
+    /// which the batch can be visible. `seen` are the tiles in which batches are visible, if they are known.
     pub(crate) fn shaded(
         &self,
         look: &TargetDescriptor,
         clip_from_world: &Mat4,
-        parts: &[Option<Region>],
+        (parts, seen): (&[Option<Region>], Option<&SeenTiles>),
         gpu_scene: &GpuScene,
     ) -> Shaded {
+        let runs = seen
+            .and_then(|seen| self.seen_runs(parts, seen))
+            .unwrap_or_else(|| self.box_runs(look, clip_from_world, parts, gpu_scene));
         let canvas = look.canvas();
         let instance = |batch: usize, part: Region| {
             let x = |pixel: u32| 2.0 * pixel as f32 / canvas.width as f32 - 1.0;
@@ -85,39 +91,66 @@ impl ShadingOrder {
                 unused: 0,
             }
         };
-        let mut shaded = Shaded {
-            instances: Vec::with_capacity(self.batches.len()),
-            runs: Vec::with_capacity(self.solid.len()),
-            is_split: vec![false; parts.len()],
-        };
-        let mut runs = Vec::new();
+        let whole = self.batches.iter().map(|batch| {
+            let part = parts[*batch].filter(|_| !runs.is_split[*batch]).unwrap_or(Region::EMPTY);
+            ShadedBatch { tiled: u32::from(is_tiled(part)), ..instance(*batch, part) }
+        });
+        let of_runs = runs.regions.iter().map(|(batch, region)| instance(*batch, *region));
+        Shaded { instances: whole.chain(of_runs).collect(), runs }
+    }
+
+    /// Splits the opaque batches whose bounding boxes are scattered.
+    fn box_runs(
+        &self,
+        look: &TargetDescriptor,
+        clip_from_world: &Mat4,
+        parts: &[Option<Region>],
+        gpu_scene: &GpuScene,
+    ) -> Runs {
+        let mut runs = Runs { is_split: vec![false; parts.len()], ..Runs::default() };
         for call in &self.solid {
-            let first = (self.batches.len() + runs.len()) as u32;
+            let first = runs.regions.len();
             for batch in self.members(call).iter().copied() {
                 let Some(part) = parts[batch].filter(|part| is_tiled(*part)) else { continue };
                 let boxes = gpu_scene.box_regions(look, clip_from_world, batch);
-                let split = runs_of(part, boxes).filter(|split| runs.len() + split.len() <= MAX_RUNS);
-                shaded.is_split[batch] = split.is_some();
-                runs.extend(split.into_iter().flatten().map(|run| instance(batch, run)));
+                let split = runs_of(part, boxes).filter(|split| runs.regions.len() + split.len() <= MAX_RUNS);
+                runs.is_split[batch] = split.is_some();
+                runs.regions.extend(split.into_iter().flatten().map(|run| (batch, run)));
             }
-            shaded.runs.push(first..(self.batches.len() + runs.len()) as u32);
+            let of_call = first..runs.regions.len();
+            runs.of_calls.push([of_call.clone(), of_call]);
         }
-        shaded.instances.extend(self.batches.iter().map(|batch| {
-            let part = parts[*batch].filter(|_| !shaded.is_split[*batch]).unwrap_or(Region::EMPTY);
-            ShadedBatch { tiled: u32::from(is_tiled(part)), ..instance(*batch, part) }
-        }));
-        shaded.instances.extend(runs);
-        shaded
+        runs
+    }
+
+    /// Splits all opaque batches into the regions in which they are visible. Returns `None` if there would be too many
+    /// regions.
+    fn seen_runs(&self, parts: &[Option<Region>], seen: &SeenTiles) -> Option<Runs> {
+        let mut runs = Runs { is_split: vec![false; parts.len()], ..Runs::default() };
+        for call in &self.solid {
+            let of_call = std::array::from_fn(|k| {
+                let first = runs.regions.len();
+                for batch in self.members(call).iter().copied() {
+                    let regions = parts[batch].map(|part| seen.regions(k, batch, part)).unwrap_or_default();
+                    runs.is_split[batch] = true;
+                    runs.regions.extend(regions.into_iter().map(|region| (batch, region)));
+                }
+                first..runs.regions.len()
+            });
+            runs.of_calls.push(of_call);
+        }
+        (runs.regions.len() <= MAX_RUNS).then_some(runs)
     }
 
     fn members(&self, call: &Range<u32>) -> &[usize] {
         &self.batches[call.start as usize..call.end as usize]
     }
 
-    /// Returns the maximum number of instances.
-    pub(crate) fn max_instances(batches: &[Batch]) -> usize {
-        let runs = if batches.iter().any(|batch| !batch.boxes.is_empty()) { MAX_RUNS } else { 0 };
-        (batches.len() + runs).max(1)
+    /// Returns the maximum size of the instances in bytes. `on_host` tells whether the processor determines which
+    /// surfaces are visible.
+    pub(crate) fn max_bytes(batches: &[Batch], on_host: bool) -> u64 {
+        let runs = if on_host || batches.iter().any(|batch| !batch.boxes.is_empty()) { MAX_RUNS } else { 0 };
+        ((batches.len() + runs).max(1) * size_of::<ShadedBatch>()) as u64
     }
 }
 
@@ -126,8 +159,16 @@ impl ShadingOrder {
 pub(crate) struct Shaded {
     /// The instances of all batches in the order of [`ShadingOrder`], then those of all runs.
     pub(crate) instances: Vec<ShadedBatch>,
-    /// For each call for opaque surfaces, the instances of its runs.
-    runs: Vec<Range<u32>>,
+    runs: Runs,
+}
+
+/// The regions into which batches are split.
+#[derive(Debug, Default, PartialEq)]
+struct Runs {
+    /// The batch and the region of each run.
+    regions: Vec<(usize, Region)>,
+    /// For each call for opaque surfaces, the runs of its first and of its second surfaces.
+    of_calls: Vec<[Range<usize>; SURFACES]>,
     /// For each batch, whether it is shaded by runs.
     is_split: Vec<bool>,
 }
@@ -176,43 +217,52 @@ fn is_tiled(part: Region) -> bool {
     tiles(part.x, part.width) * tiles(part.y, part.height) > MOST_TILES
 }
 
-/// The instances of a call: those of whole batches, and those of the runs of split batches.
+/// What a call shades: the instances of whole batches, and the runs of the first and of the second surfaces of split
+/// batches.
 pub(crate) struct ShadeCall {
     batches: Range<u32>,
-    runs: Range<u32>,
+    runs: [Range<usize>; SURFACES],
 }
 
 impl ShadingOrder {
     /// Returns the calls for opaque surfaces.
     pub(crate) fn solid_calls(&self, shaded: &Shaded) -> Vec<ShadeCall> {
-        let calls = self.solid.iter().zip(&shaded.runs);
+        let calls = self.solid.iter().zip(&shaded.runs.of_calls);
         calls.map(|(batches, runs)| ShadeCall { batches: batches.clone(), runs: runs.clone() }).collect()
     }
 
     /// Returns calls that shade one batch each. The batches are not split.
     pub(crate) fn calls_of(&self, batches: &[usize]) -> Vec<ShadeCall> {
         let places = batches.iter().map(|batch| self.places[*batch]);
-        places.map(|place| ShadeCall { batches: place..place + 1, runs: 0..0 }).collect()
+        places.map(|place| ShadeCall { batches: place..place + 1, runs: [0..0, 0..0] }).collect()
     }
 }
 
-/// Shades surfaces of the batches of some calls: first surfaces if `k` is 0, second surfaces if `k` is 1.
+/// Shades surfaces of the batches of some calls, in the region `within` of the canvas: first surfaces if `k` is 0, second
+/// surfaces if `k` is 1.
 pub(crate) fn shade(
     pass: &mut wgpu::RenderPass<'_>,
     gpu_scene: &GpuScene,
     view: &View,
     (classify, k): (&Classify, usize),
-    calls: &[ShadeCall],
+    (calls, within): (&[ShadeCall], Region),
 ) {
     let mut bound = None;
     pass.set_vertex_buffer(0, view.shaded_batches.slice(..));
+    set_scissor(pass, within);
+    let part_of = |batch: usize| view.parts[batch].filter(|part| overlap(*part, within));
     for call in calls {
         let members = gpu_scene.shading.members(&call.batches);
-        let Some(batch) = members.iter().copied().find(|batch| view.parts[*batch].is_some()) else { continue };
+        let Some(batch) = members.iter().copied().find(|batch| part_of(*batch).is_some()) else { continue };
         let pool = gpu_scene.batches[batch].pool;
         let (Some(pipeline), Some(group)) = (&gpu_scene.pipelines.shade[batch], classify.shade_group(pool, k)) else {
             continue;
         };
+        let whole = (call.batches.start..).zip(members).filter(|(_, batch)| !view.shaded.runs.is_split[**batch]);
+        let whole: Vec<(u32, Region)> = whole.filter_map(|(place, batch)| Some((place, part_of(*batch)?))).collect();
+        if whole.is_empty() && call.runs[k].is_empty() {
+            continue;
+        }
         // Drivers set up all their state again even if the same pipeline or bind group is set twice.
         if bound.map(|(bound, _)| bound) != Some(pipeline) {
             pass.set_pipeline(pipeline);
@@ -223,36 +273,64 @@ pub(crate) fn shade(
         }
         bound = Some((pipeline, pool));
         pass.set_bind_group(2, &gpu_scene.material(batch).group, &[]);
-        let is_tiled = |part: Region| k > 0 && is_tiled(part);
-        let whole = (call.batches.start..).zip(members).filter(|(_, batch)| !view.shaded.is_split[**batch]);
-        let whole: Vec<(u32, Region)> = whole.filter_map(|(place, batch)| Some((place, view.parts[*batch]?))).collect();
-        let vertices = if k == 0 { FIRST_SURFACE } else { SECOND_SURFACE };
-        let canvas = view.look.canvas();
-        // A single region is drawn with one triangle. Two triangles would both shade the blocks of pixels along the
-        // region's diagonal.
-        if let ([(place, part)], 0, true) = (whole.as_slice(), k, call.runs.is_empty()) {
-            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-            pass.draw(WHOLE_PICTURE, *place..*place + 1);
-            pass.set_scissor_rect(0, 0, canvas.width, canvas.height);
-            continue;
-        }
-        if whole.iter().any(|(_, part)| !is_tiled(*part)) {
-            pass.draw(vertices.clone(), call.batches.clone());
-        }
-        if !call.runs.is_empty() {
-            pass.draw(vertices, call.runs.clone());
-        }
-        for (place, part) in whole.into_iter().filter(|(_, part)| is_tiled(*part)) {
-            let tiles = classify.tile_vertices(part);
-            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-            pass.draw(FIRST_TILE_VERTEX + tiles.start..FIRST_TILE_VERTEX + tiles.end, place..place + 1);
-            pass.set_scissor_rect(0, 0, canvas.width, canvas.height);
-        }
+        draw_call(pass, &view.shaded, (classify, k), (call, &whole), within);
     }
+}
+
+/// Draws the instances of a call. `whole` are the instances of batches that are not split, with their regions.
+fn draw_call(
+    pass: &mut wgpu::RenderPass<'_>,
+    shaded: &Shaded,
+    (classify, k): (&Classify, usize),
+    (call, whole): (&ShadeCall, &[(u32, Region)]),
+    within: Region,
+) {
+    let first_run = shaded.instances.len() - shaded.runs.regions.len();
+    let runs = (first_run + call.runs[k].start) as u32..(first_run + call.runs[k].end) as u32;
+    // A single region is drawn with one triangle. Two triangles would both shade the blocks of pixels along the
+    // region's diagonal. The outermost pixels of the scissor rectangle must not show the batch.
+    let single = match (whole, &shaded.runs.regions[call.runs[k].clone()]) {
+        ([single], []) => Some(*single),
+        ([], [(_, region)]) if overlap(*region, within) => {
+            Some((runs.start, widened_within(*region, SCISSOR_MARGIN, within)))
+        }
+        _ => None,
+    };
+    if let (Some((instance, part)), 0) = (single, k) {
+        draw_within(pass, (part, within), WHOLE_PICTURE, instance);
+        return;
+    }
+    let is_tiled = |part: Region| k > 0 && is_tiled(part);
+    let vertices = if k == 0 { FIRST_SURFACE } else { SECOND_SURFACE };
+    if whole.iter().any(|(_, part)| !is_tiled(*part)) {
+        pass.draw(vertices.clone(), call.batches.clone());
+    }
+    if !runs.is_empty() {
+        pass.draw(vertices, runs);
+    }
+    for (instance, part) in whole.iter().copied().filter(|(_, part)| is_tiled(*part)) {
+        let tiles = classify.tile_vertices(intersection(part, within));
+        let vertices = FIRST_TILE_VERTEX + tiles.start..FIRST_TILE_VERTEX + tiles.end;
+        draw_within(pass, (part, within), vertices, instance);
+    }
+}
+
+/// Draws an instance in the part of a region that is `within` another one, which overlaps it. Then sets this other region
+/// as the scissor rectangle.
+fn draw_within(pass: &mut wgpu::RenderPass<'_>, (part, within): (Region, Region), vertices: Range<u32>, instance: u32) {
+    set_scissor(pass, intersection(part, within));
+    pass.draw(vertices, instance..instance + 1);
+    set_scissor(pass, within);
+}
+
+fn set_scissor(pass: &mut wgpu::RenderPass<'_>, part: Region) {
+    pass.set_scissor_rect(part.x, part.y, part.width, part.height);
 }
 
 #[cfg(test)]
 mod tests {
+    use plinth_raster::TileBatches;
+
     use super::*;
 
     #[test]
@@ -276,6 +354,25 @@ mod tests {
         assert_eq!(split(&[left, region(60, 45, 30, 10)]), Some(vec![region(10, 40, 86, 24)]), "one run");
         assert_eq!(split(&[region(10, 40, 310, 90)]), None, "most tiles");
         assert_eq!(split(&[]), None);
+    }
+
+    #[test]
+    fn batches_are_shaded_where_they_are_visible() {
+        let region = |x, width| Region { x, y: 0, width, height: 32 };
+        // A row of six tiles. Batches 0 and 1 are shaded with one call, batch 2 with another one.
+        let order = ShadingOrder { batches: vec![1, 0, 2], places: vec![1, 0, 2], solid: vec![0..2, 2..3] };
+        let row = |shown: [u16; 6]| -> Vec<TileBatches> {
+            shown.map(|batch| std::array::from_fn(|k| if k == 0 { batch } else { 0 })).to_vec()
+        };
+        let tiles = [row([1, 2, 2, 3, 0, 0]), row([2, 0, 0, 0, 0, 2])];
+        let seen = SeenTiles::new(&tiles, 6, 3).unwrap();
+        let parts = [Some(region(4, 20)), Some(region(0, 190)), None];
+        let expected = Runs {
+            regions: vec![(1, region(32, 64)), (0, region(4, 20)), (1, region(0, 32)), (1, region(160, 30))],
+            of_calls: vec![[0..2, 2..4], [4..4, 4..4]],
+            is_split: vec![true; 3],
+        };
+        assert_eq!(order.seen_runs(&parts, &seen), Some(expected));
     }
 
     #[test]

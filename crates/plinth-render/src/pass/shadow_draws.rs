@@ -37,6 +37,9 @@ impl ShadowDraws<'_> {
                 let key = ShadowKey::new(self.model, self.shot, vec![map.clip_from_world], None);
                 let draw = |recorder: &mut Recorder<'_>| self.map(recorder, frame, &map.view, pipelines);
                 self.kept.copy_or_draw(self.gpu, recorder, (key, map.view.texture()), draw);
+                if let Some(packed) = &map.packed {
+                    packed.fill(recorder, frame);
+                }
             }
         }
     }

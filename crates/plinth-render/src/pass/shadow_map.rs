@@ -3,6 +3,7 @@
 use glam::{Mat4, Vec3, Vec4};
 use plinth_scene::KeyLight;
 
+use super::packed_shadow::PackedShadow;
 use crate::gpu::Gpu;
 use crate::pipelines::DEPTH_FORMAT;
 use crate::upload::kept_shadows::COPIED;
@@ -17,13 +18,15 @@ pub(crate) struct ShadowMap {
     pub(crate) texel: f32,
     /// Distance in world units by which a point is moved along its normal before its depth is compared.
     pub(crate) normal_offset: f32,
+    /// The copy that software drivers read instead of `view`. `None` if the driver reads `view`.
+    pub(crate) packed: Option<PackedShadow>,
 }
 
 impl ShadowMap {
     /// Creates a small placeholder, for scenes whose shaders do not read the map.
     pub(crate) fn none(gpu: &Gpu) -> Self {
         let view = depth_texture(gpu, 1);
-        Self { is_used: false, view, clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0 }
+        Self { is_used: false, view, clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0, packed: None }
     }
 
     /// Creates the map of the key light, which covers a sphere. `softness` (0..=1) determines the size of the texels.
@@ -36,6 +39,7 @@ impl ShadowMap {
             clip_from_world,
             texel: 1.0 / side,
             normal_offset: 2.0 * width / side,
+            packed: None,
         }
     }
 
@@ -59,6 +63,7 @@ impl ShadowMap {
             clip_from_world: clip_from_view * view_from_world,
             texel: 1.0 / side,
             normal_offset: 2.0 * 2.0 * radius / side,
+            packed: None,
         }
     }
 }

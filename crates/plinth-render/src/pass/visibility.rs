@@ -121,8 +121,8 @@ pub(crate) enum OutsideRegion {
     /// The maps are cleared and contain no surfaces. Clearing takes time for the whole canvas.
     Emptied,
     /// The maps contain no first surfaces and no numbers of batches, because those of the previous frame are replaced. A
-    /// pixel's second surface is undefined if its first surface covers none or all of the pixel. No other pass may write
-    /// the maps.
+    /// pixel's second surface is undefined if its first surface covers none or all of the pixel. Other passes may only
+    /// remove numbers of batches.
     Replaced,
     /// The maps keep their previous contents. The second surfaces inside the region must already be empty.
     Kept,
@@ -391,6 +391,13 @@ pub(crate) fn joined(a: Region, b: Region) -> Region {
 
 pub(crate) const fn overlap(a: Region, b: Region) -> bool {
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
+}
+
+/// Returns the region that two overlapping regions have in common.
+pub(crate) fn intersection(a: Region, b: Region) -> Region {
+    let (x, y) = (a.x.max(b.x), a.y.max(b.y));
+    let (right, bottom) = ((a.x + a.width).min(b.x + b.width), (a.y + a.height).min(b.y + b.height));
+    Region { x, y, width: right - x, height: bottom - y }
 }
 
 /// Returns the region of the target in which a box can be visible, in whole pixels. Returns `None` if the box is

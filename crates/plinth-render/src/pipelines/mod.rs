@@ -46,6 +46,17 @@ pub(crate) struct LightSwitches {
     pub(crate) key_shadow: bool,
     pub(crate) sun: bool,
     pub(crate) punctual: u32,
+    /// Whether the shadow maps of the key light and of the sun have packed copies.
+    pub(crate) packed: [bool; 2],
+}
+
+impl LightSwitches {
+    /// Returns the shader constants that select packed shadow maps. Shaders without `PACKED_SHADOWS` do not have these
+    /// constants.
+    pub(crate) fn packed_constants(&self) -> [(&'static str, f64); 2] {
+        let [key, sun] = self.packed.map(|is_packed| f64::from(u8::from(is_packed)));
+        [("KEY_PACKED", key), ("SUN_PACKED", sun)]
+    }
 }
 
 /// Values that all pipelines of a renderer share.
@@ -69,8 +80,8 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
-    /// Whether surfaces are shaded directly into the picture.
-    pub(crate) direct: bool,
+    /// Whether shading blends the colours of surfaces with those of the target, instead of replacing these.
+    pub(crate) adds_surfaces: bool,
     /// Whether the processor determines which surfaces are visible.
     pub(crate) on_host: bool,
     /// Whether there are transmissive or blended surfaces.

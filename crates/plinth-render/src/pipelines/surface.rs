@@ -33,6 +33,10 @@ fn variant(
     if base.output == SurfaceOutput::Display {
         defines.insert("DISPLAY".to_owned());
     }
+    let is_lit = defines.contains("LIT");
+    if is_lit && base.gpu.is_software() {
+        defines.insert("PACKED_SHADOWS".to_owned());
+    }
     let textures = declarations(&material.key.slots, &[TextureSlot::BaseColor], footprint);
     let source = compose(path, &defines, &[("material textures", &textures)])?;
     let module = shader(base.gpu, path, &source)?;
@@ -44,13 +48,16 @@ fn variant(
     let switch = |on: bool| f64::from(u8::from(on));
     let lights = base.lights;
     let mut constants = Vec::new();
-    if defines.contains("LIT") {
+    if is_lit {
         constants.extend([
             ("KEY", switch(lights.key)),
             ("KEY_SHADOW", switch(lights.key_shadow)),
             ("SUN", switch(lights.sun)),
             ("PUNCTUAL", f64::from(lights.punctual)),
         ]);
+    }
+    if defines.contains("PACKED_SHADOWS") {
+        constants.extend(lights.packed_constants());
     }
     Ok(Variant { module, layout, defines, constants })
 }
@@ -92,7 +99,7 @@ pub(super) fn create_shade(
             compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
             targets: &[Some(wgpu::ColorTargetState {
                 format: base.color_format,
-                blend: base.direct.then_some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                blend: base.adds_surfaces.then_some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
                 write_mask: wgpu::ColorWrites::ALL,
             })],
         }),

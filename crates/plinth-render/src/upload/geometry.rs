@@ -37,6 +37,9 @@ pub(crate) struct Geometry {
     pub(crate) triangles: TriangleWords,
     /// Format of triangle numbers in the visibility buffer.
     pub(crate) triangle_format: wgpu::TextureFormat,
+    /// Whether the opaque triangles and `triangles` are also in main memory, from which the processor can determine the
+    /// visible surfaces; see [`wants_main_memory`].
+    pub(crate) in_main_memory: bool,
     pub(crate) kept_shadows: KeptShadows,
 }
 
@@ -65,6 +68,11 @@ pub(crate) enum DrawMode {
     Blended,
 }
 
+/// Minimum number of triangles of glass that is drawn through a visibility buffer, so that each pixel is shaded once.
+/// Without a visibility buffer, drivers shade blocks of pixels, of which a small triangle covers only a few. For a few
+/// large triangles, the passes of the visibility buffer take more time than they save.
+const FINE_GLASS: usize = 1000;
+
 /// The properties of a material that affect how batches are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaterialUse {
@@ -81,6 +89,32 @@ impl MaterialUse {
     pub(super) fn shares_pool(self) -> bool {
         self.drawn == DrawMode::Opaque && !self.is_alpha_tested
     }
+
+    /// Returns whether a body of this material is glass that is drawn through a visibility buffer. `triangles` is the
+    /// number of its triangles.
+    pub(super) fn is_visibility_buffered(self, triangles: usize) -> bool {
+        self.drawn == DrawMode::Glass && triangles >= FINE_GLASS
+    }
+}
+
+/// Returns whether the opaque triangles are also kept in main memory, so that the processor can determine which of them
+/// are visible. It does so only instead of a software driver, and cannot draw points, lines and alpha-tested triangles.
+/// The passes for a reflecting floor and for glass with a visibility buffer need the samples on the device.
+pub(super) fn wants_main_memory(gpu: &Gpu, scene: &Scene, all: &PosedModel<'_>, uses: &MaterialUses) -> bool {
+    let is_plain = |(one, indices): (&PosedPrimitive, &Vec<u32>)| {
+        let Some(primitive) = primitive_of(scene, one).filter(|_primitive| !one.positions.is_empty()) else {
+            return true;
+        };
+        let used = uses.of(uses.uploaded(primitive.material, one));
+        primitive.topology == Topology::Triangles
+            && (used.shares_pool() || used.drawn != DrawMode::Opaque)
+            && used.opaque_texels.is_none()
+            && !used.is_visibility_buffered(indices.len() / 3)
+    };
+    gpu.is_software()
+        && !gpu.keeps_visibility
+        && scene.reflector.is_none()
+        && all.primitives.iter().zip(all.indices).all(is_plain)
 }
 
 /// Builds the batches of all triangles, points and lines.
@@ -109,7 +143,8 @@ pub(crate) fn build(
             }
         }
     }
-    let mut made = Pools::new(gpu, (light_layout, baked), PoolSize::most(most_vertices(gpu)));
+    let in_main_memory = wants_main_memory(gpu, scene, all, uses);
+    let mut made = Pools::new(gpu, (light_layout, baked), PoolSize::most(most_vertices(gpu)), in_main_memory);
     for ((material, moving, _), members) in groups {
         made.add(scene, all, &members, (material, uses.of(material), moving))?;
     }
@@ -119,8 +154,9 @@ pub(crate) fn build(
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
     let triangle_format = triangle_format(words.len());
-    let triangles = TriangleWords::new(gpu, words)?;
-    Ok(Geometry { pools, batches, triangles, triangle_format, kept_shadows: KeptShadows::default() })
+    let triangles = TriangleWords::new(gpu, words, in_main_memory)?;
+    let kept_shadows = KeptShadows::default();
+    Ok(Geometry { pools, batches, triangles, triangle_format, in_main_memory, kept_shadows })
 }
 
 /// Returns the maximum number of vertices of a pool. The indices of the vertices must fit into packed corners. The

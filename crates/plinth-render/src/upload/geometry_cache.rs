@@ -27,11 +27,14 @@ struct KeptGeometry {
 }
 
 impl GeometryCache {
-    /// Removes and returns the geometry that has the triangles of `light`. The lists of triangles are compared by
-    /// address, because light of the same surfaces shares one list.
-    fn take(&mut self, light: &Prepared, uses: &MaterialUses) -> Option<KeptGeometry> {
-        let fits =
-            |kept: &KeptGeometry| Arc::ptr_eq(&kept.light.model.indices, &light.model.indices) && kept.uses == *uses;
+    /// Removes and returns the geometry that has the triangles of `light`, in main memory if `in_main_memory` is true.
+    /// The lists of triangles are compared by address, because light of the same surfaces shares one list.
+    fn take(&mut self, light: &Prepared, uses: &MaterialUses, in_main_memory: bool) -> Option<KeptGeometry> {
+        let fits = |kept: &KeptGeometry| {
+            Arc::ptr_eq(&kept.light.model.indices, &light.model.indices)
+                && kept.uses == *uses
+                && (kept.geometry.in_main_memory || !in_main_memory)
+        };
         let at = self.0.iter().position(fits)?;
         Some(self.0.remove(at))
     }
@@ -59,7 +62,8 @@ pub(crate) fn geometry(
     let build = || geometry::build(gpu, light_layout, scene, all, baked, uses, inputs);
     let Some(device_cache) = gpu.device.cache().filter(|_cache| !all.moving.contains(&true)) else { return build() };
     let mut cache = device_cache.geometry.lock().unwrap_or_else(PoisonError::into_inner);
-    let geometry = match cache.take(light, uses) {
+    let in_main_memory = geometry::wants_main_memory(gpu, scene, all, uses);
+    let geometry = match cache.take(light, uses, in_main_memory) {
         Some(kept) if Arc::ptr_eq(&kept.light, light) => kept.geometry,
         Some(KeptGeometry { geometry, .. }) => {
             let relit = geometry.pools.iter().map(|pool| pool.with_light(gpu, light_layout, baked));
@@ -70,5 +74,5 @@ pub(crate) fn geometry(
     if geometry.batches.iter().all(|batch: &Batch| batch.sprites.is_none()) {
         cache.keep(KeptGeometry { light: Arc::clone(light), uses: uses.clone(), geometry: geometry.clone() });
     }
-    Ok(geometry)
+    Ok(Geometry { in_main_memory, ..geometry })
 }

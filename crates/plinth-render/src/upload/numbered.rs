@@ -24,25 +24,26 @@ pub(crate) struct NumberedTriangles {
 }
 
 impl NumberedTriangles {
-    /// Uploads the triangles of a pool. `corners` has three indices into `pose` per triangle. `surface` contains the
-    /// attributes for the alpha test, and has the same length as `pose`.
+    /// Uploads the triangles of a pool. `corners` has three indices into `positions` per triangle. `surface` contains
+    /// the attributes for the alpha test, and has the same length as `positions`.
     /// Errors: if a buffer would be larger than the adapter allows.
     pub(crate) fn new(
         gpu: &Gpu,
-        pose: &[PoseVertex],
+        positions: &[[f32; 3]],
         surface: Option<&[SurfaceVertex]>,
         corners: &[u32],
         moving: bool,
     ) -> Result<Self, RenderError> {
-        let order = Order::new(pose.len(), corners);
+        let order = Order::new(positions.len(), corners);
         let surface = surface.map(|surface| -> Vec<SurfaceVertex> {
             order.vertices.iter().map(|vertex| surface[*vertex as usize]).collect()
         });
         let vertex = wgpu::BufferUsages::VERTEX;
         let surface = surface.map(|surface| filled(gpu, "numbered surface", bytemuck::cast_slice(&surface), vertex));
         let indices = bytemuck::cast_slice(&order.corners);
+        let ordered = order.positions(|vertex| positions[vertex]);
         Ok(Self {
-            positions: filled(gpu, "numbered positions", bytemuck::cast_slice(&order.positions(pose)), vertex)?,
+            positions: filled(gpu, "numbered positions", bytemuck::cast_slice(&ordered), vertex)?,
             surface: surface.transpose()?,
             indices: filled(gpu, "numbered indices", indices, wgpu::BufferUsages::INDEX)?,
             order: moving.then_some(order),
@@ -52,7 +53,8 @@ impl NumberedTriangles {
     /// Uploads the positions of a new pose. Has no effect if the pool does not move.
     pub(crate) fn update(&self, gpu: &Gpu, pose: &[PoseVertex]) {
         if let Some(order) = &self.order {
-            gpu.write(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
+            let ordered = order.positions(|vertex| pose[vertex].position);
+            gpu.write(&self.positions, 0, bytemuck::cast_slice(&ordered));
         }
     }
 
@@ -105,8 +107,9 @@ impl Order {
         Self { vertices: list, corners: turned }
     }
 
-    fn positions(&self, pose: &[PoseVertex]) -> Vec<[f32; 3]> {
-        self.vertices.iter().map(|vertex| pose[*vertex as usize].position).collect()
+    /// Returns the positions in this order. `position` returns the position of a vertex of the pool.
+    fn positions(&self, position: impl Fn(usize) -> [f32; 3]) -> Vec<[f32; 3]> {
+        self.vertices.iter().map(|vertex| position(*vertex as usize)).collect()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Vertices and triangles on the device that one or several batches share, and their changes from frame to frame.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use plinth_bake::BakedMesh;
 use plinth_scene::{PosedPrimitive, Scene};
+use rayon::prelude::*;
 
 use crate::RenderError;
 use crate::gpu::Gpu;
@@ -37,9 +38,11 @@ pub(crate) struct Pool {
     /// The corners of all triangles in the order of their numbers, for shaders.
     pub(crate) packed_corners: wgpu::Buffer,
     pub(crate) light: PoolLight,
-    /// Vertices for passes that write triangle numbers. `None` for points and lines.
-    pub(crate) numbered: Option<NumberedTriangles>,
-    /// The same triangles in main memory. `None` unless a software driver draws opaque triangles without an alpha test.
+    /// Vertices for passes that write or read triangle numbers. Copies of the pool share them. Points and lines have
+    /// none. Triangles that are also in main memory have none until such a pass needs them ([`number_triangles`]).
+    pub(crate) numbered: Arc<OnceLock<NumberedTriangles>>,
+    /// The same triangles in main memory. `None` unless a software driver draws opaque triangles of a scene in which the
+    /// processor can determine the visible surfaces.
     pub(crate) host: Option<Arc<HostTriangles>>,
     /// Number of the pool's first triangle, point or line in the visibility buffer.
     pub(crate) first_triangle: u32,
@@ -89,7 +92,7 @@ impl Pool {
         baked: &[BakedMesh],
     ) -> Result<(), RenderError> {
         // No light is baked on points and lines.
-        if self.numbered.is_none() {
+        if self.triangles.is_empty() {
             return Ok(());
         }
         let in_vertex_order = self.light_in_vertex_order(baked);
@@ -121,7 +124,18 @@ impl Pool {
         Ok(Self { light: PoolLight::new(gpu, layout, self.light_source(), baked)?, ..self.clone() })
     }
 
-    /// Uploads the vertices of a new pose. `is_numbered` tells whether a pass draws the numbers of triangles. `batches` are the batches of the pool in the order of their triangles, each
+    /// Creates the vertices for passes that write or read triangle numbers, if they do not exist.
+    /// Errors: if a buffer would be larger than the adapter allows.
+    fn number(&self, gpu: &Gpu) -> Result<(), RenderError> {
+        let Some(host) = self.host.as_ref().filter(|_host| self.numbered.get().is_none()) else { return Ok(()) };
+        // The alpha test would need other attributes, but triangles with an alpha test are not in main memory.
+        let numbered = NumberedTriangles::new(gpu, &host.positions, None, &host.corners, self.moving)?;
+        // If another thread was faster, its vertices are the same.
+        drop(self.numbered.set(numbered));
+        Ok(())
+    }
+
+    /// Uploads the vertices of a new pose. `batches` are the batches of the pool in the order of their triangles, each
     /// with its number.
     pub(crate) fn update(
         &mut self,
@@ -129,7 +143,7 @@ impl Pool {
         scene: &Scene,
         posed: &[PosedPrimitive],
         batches: &mut [(usize, &mut Batch)],
-        (triangles, is_numbered): (&mut TriangleWords, bool),
+        triangles: &mut TriangleWords,
     ) {
         let mut vertices = Vec::new();
         for piece in &self.pieces {
@@ -142,7 +156,9 @@ impl Pool {
             vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
         }
         gpu.write(&self.pose, 0, bytemuck::cast_slice(&vertices));
-        if let Some(numbered) = self.numbered.as_ref().filter(|_numbered| is_numbered) {
+        // Triangles that are sorted have numbers only for datasets.
+        let is_read = self.mirrored_at_first.is_none() || scene.is_dataset;
+        if let Some(numbered) = self.numbered.get().filter(|_numbered| is_read) {
             numbered.update(gpu, &vertices);
         }
         let turned = self.turn(gpu, posed);
@@ -186,7 +202,7 @@ impl Pool {
         }
         gpu.write(&self.indices, 0, bytemuck::cast_slice(&self.corners));
         gpu.write(&self.packed_corners, 0, bytemuck::cast_slice(&packed_corners(&self.corners)));
-        if let Some(numbered) = &mut self.numbered {
+        if let Some(numbered) = Arc::make_mut(&mut self.numbered).get_mut() {
             numbered.turn(gpu, &turned);
         }
         self.mirrored = now;
@@ -194,7 +210,68 @@ impl Pool {
     }
 }
 
+/// Creates the vertices for passes that write or read triangle numbers in all pools that have none.
+/// Errors: if a buffer would be larger than the adapter allows.
+pub(crate) fn number_triangles(gpu: &Gpu, pools: &[Pool]) -> Result<(), RenderError> {
+    pools.par_iter().try_for_each(|pool| pool.number(gpu))
+}
+
 /// Returns the vertices in a range of vertex indices.
 pub(super) fn vertices_of<'a>(vertices: &'a [PoseVertex], range: &Range<u32>) -> &'a [PoseVertex] {
     &vertices[range.start as usize..range.end as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_frame::PixelFormat;
+    use plinth_model::{AlphaMode, Model, Topology};
+
+    use super::*;
+    use crate::gpu::GpuOptions;
+    use crate::renderer::{Picture, Renderer};
+    use crate::triangle_scene::triangle_scene;
+
+    const PICTURE: Picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+
+    fn has_numbers(renderer: &Renderer<'_>) -> bool {
+        renderer.gpu_scene.pools[0].numbered.get().is_some()
+    }
+
+    #[test]
+    fn triangles_have_no_numbers_before_a_pass_needs_them() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let scene = triangle_scene();
+        let draft = Renderer::for_any_camera(&gpu, &scene, PICTURE, None).unwrap();
+        let renderer = Renderer::new(&gpu, &scene, PICTURE, None).unwrap();
+        for renderer in [&draft, &renderer] {
+            assert_eq!(has_numbers(renderer), !renderer.view.look.on_host);
+        }
+        let copy = renderer.gpu_scene.pools[0].clone();
+        number_triangles(&gpu, &renderer.gpu_scene.pools).unwrap();
+        assert!(has_numbers(&renderer));
+        assert!(copy.numbered.get().is_some(), "copies share the vertices");
+    }
+
+    #[test]
+    fn triangles_that_the_processor_never_draws_are_not_in_main_memory() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let cases: [(&str, bool, fn(&mut Model)); 3] = [
+            ("opaque", true, |_model| ()),
+            ("alpha-tested", false, |model| model.materials[0].alpha_mode = AlphaMode::Mask { cutoff: 0.5 }),
+            ("beside points", false, |model| {
+                let primitives = &mut model.meshes[0].primitives;
+                let points = plinth_model::Primitive { topology: Topology::Points, ..primitives[0].clone() };
+                primitives.push(points);
+            }),
+        ];
+        for (name, can_be, change) in cases {
+            let mut scene = triangle_scene();
+            change(Arc::get_mut(&mut scene.model).unwrap());
+            let renderer = Renderer::new(&gpu, &scene, PICTURE, None).unwrap();
+            let expected = can_be && gpu.is_software();
+            assert_eq!(renderer.gpu_scene.pools[0].host.is_some(), expected, "{name}");
+            assert_eq!(renderer.gpu_scene.triangles.copy.is_empty(), !expected, "{name}");
+            assert_ne!(has_numbers(&renderer), expected, "{name}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use glam::Vec3;
 use plinth_bake::BakedMesh;
@@ -19,7 +19,7 @@ use crate::upload::gathered_light::{LightSource, PoolLight};
 use crate::upload::geometry::{DrawMode, MIN_VERTICES, MaterialUse, filled, surface_vertex, write_pose};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::pool::{Pool, VertexRange, vertices_of};
-use crate::upload::triangles::{HostTriangles, packed_corners, triangle_words};
+use crate::upload::triangles::{HostTriangles, packed_corners, positions, triangle_words};
 
 /// A pool that has not been uploaded yet.
 #[derive(Default)]
@@ -50,6 +50,8 @@ pub(super) struct PoolUse {
     pub(super) material: MaterialUse,
     /// Whether the triangles are sorted from back to front. Such a pool has one batch.
     pub(super) sorted: bool,
+    /// Whether opaque triangles without an alpha test are also kept in main memory.
+    pub(super) in_main_memory: bool,
 }
 
 /// Numbers of vertices and of triangle corners.
@@ -222,13 +224,15 @@ impl PoolBuilder {
         let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         let is_alpha_tested = used.material.is_alpha_tested.then_some(&self.surface[..]);
+        let in_main_memory = used.in_main_memory && used.material.shares_pool();
+        let host = in_main_memory.then(|| Arc::new(HostTriangles::new(&self.pose, &self.indices)));
+        let numbered =
+            || NumberedTriangles::new(gpu, &positions(&self.pose), is_alpha_tested, &self.indices, used.moving);
         let (light, numbered) = rayon::join(
             || PoolLight::new(gpu, light_layout, source, baked),
-            || NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, used.moving),
+            || (!in_main_memory).then(numbered).transpose(),
         );
         let (light, numbered) = (light?, numbered?);
-        let is_on_host = gpu.is_software() && used.material.shares_pool();
-        let host = is_on_host.then(|| Arc::new(HostTriangles::new(&self.pose, &self.indices)));
         let pool = Pool {
             moving: used.moving,
             pose: filled(gpu, "pose", bytemuck::cast_slice(&self.pose), vertex)?,
@@ -236,7 +240,7 @@ impl PoolBuilder {
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
             packed_corners: filled(gpu, "corners", bytemuck::cast_slice(&packed_corners(&self.indices)), storage)?,
             light,
-            numbered: Some(numbered),
+            numbered: Arc::new(numbered.map_or_else(OnceLock::new, OnceLock::from)),
             host,
             first_triangle,
             pieces: self.pieces,

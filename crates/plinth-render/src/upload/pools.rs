@@ -13,11 +13,6 @@ use crate::upload::pool::Pool;
 use crate::upload::pool_builder::{PoolBuilder, PoolSize, PoolUse};
 use crate::upload::triangles::FIRST_TRIANGLE;
 
-/// Minimum number of triangles of glass that is drawn through a visibility buffer, so that each pixel is shaded once.
-/// Without a visibility buffer, drivers shade blocks of pixels, of which a small triangle covers only a few. For a few
-/// large triangles, the passes of the visibility buffer take more time than they save.
-const FINE_GLASS: usize = 1000;
-
 /// The batches that are added already, and their pools.
 pub(super) struct Pools<'a> {
     gpu: &'a Gpu,
@@ -25,6 +20,8 @@ pub(super) struct Pools<'a> {
     light: (&'a wgpu::BindGroupLayout, &'a [BakedMesh]),
     /// Maximum size of a pool.
     most: PoolSize,
+    /// Whether opaque triangles without an alpha test are also kept in main memory.
+    in_main_memory: bool,
     /// The shared pools to which batches are still added: first the pool that does not move, then the pool that moves.
     open: [PoolBuilder; 2],
     /// Number of the next batch.
@@ -40,9 +37,14 @@ pub(super) struct Pools<'a> {
 type Finished = (Vec<Pool>, Vec<Batch>, Vec<u32>);
 
 impl<'a> Pools<'a> {
-    pub(super) fn new(gpu: &'a Gpu, light: (&'a wgpu::BindGroupLayout, &'a [BakedMesh]), most: PoolSize) -> Self {
+    pub(super) fn new(
+        gpu: &'a Gpu,
+        light: (&'a wgpu::BindGroupLayout, &'a [BakedMesh]),
+        most: PoolSize,
+        in_main_memory: bool,
+    ) -> Self {
         let (open, batches) = (<[PoolBuilder; 2]>::default(), BTreeMap::new());
-        Self { gpu, light, most, open, next: 0, uploaded: Vec::new(), batches, words: Vec::new() }
+        Self { gpu, light, most, in_main_memory, open, next: 0, uploaded: Vec::new(), batches, words: Vec::new() }
     }
 
     /// Adds posed primitives that have the same material. `members` are the indices of the primitives. The primitives
@@ -58,6 +60,7 @@ impl<'a> Pools<'a> {
             vertices: members.iter().map(|i| all.primitives[*i].positions.len()).sum(),
             corners: members.iter().map(|i| all.indices[*i].len()).sum(),
         };
+        let in_main_memory = self.in_main_memory;
         let add_members = |draft: &mut PoolBuilder| {
             for i in members {
                 if let Some(primitive) = primitive_of(scene, &all.primitives[*i]) {
@@ -69,7 +72,7 @@ impl<'a> Pools<'a> {
             let open = &mut self.open[usize::from(moving)];
             if !open.size_with(size).fits(self.most) {
                 let full = std::mem::take(open);
-                self.upload(full, PoolUse { moving, material: material_use, sorted: false })?;
+                self.upload(full, PoolUse { moving, material: material_use, sorted: false, in_main_memory })?;
             }
             let open = &mut self.open[usize::from(moving)];
             add_members(open);
@@ -79,15 +82,15 @@ impl<'a> Pools<'a> {
         }
         let mut own = PoolBuilder::default();
         add_members(&mut own);
-        let is_fine = own.triangle_count() >= FINE_GLASS;
-        let sorted = material_use.drawn == DrawMode::Blended || (material_use.drawn == DrawMode::Glass && !is_fine);
+        let sorted =
+            material_use.drawn != DrawMode::Opaque && !material_use.is_visibility_buffered(own.triangle_count());
         if sorted {
             own = own.with_triangles_apart();
         }
         for mut part in own.split(self.most) {
             part.end_batch(self.next, material);
             self.next += 1;
-            self.upload(part, PoolUse { moving, material: material_use, sorted })?;
+            self.upload(part, PoolUse { moving, material: material_use, sorted, in_main_memory })?;
         }
         Ok(())
     }
@@ -97,7 +100,8 @@ impl<'a> Pools<'a> {
         for (draft, moving) in std::mem::take(&mut self.open).into_iter().zip([false, true]) {
             if !draft.is_empty() {
                 let material = MaterialUse { drawn: DrawMode::Opaque, is_alpha_tested: false, opaque_texels: None };
-                self.upload(draft, PoolUse { moving, material, sorted: false })?;
+                let in_main_memory = self.in_main_memory;
+                self.upload(draft, PoolUse { moving, material, sorted: false, in_main_memory })?;
             }
         }
         Ok((self.uploaded, self.batches.into_values().collect(), self.words))

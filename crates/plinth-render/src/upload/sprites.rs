@@ -4,6 +4,7 @@
 //! each view ([`crate::pass::sprites`]).
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use glam::Vec3;
 use plinth_scene::Scene;
@@ -300,7 +301,7 @@ impl BatchBuilder {
             packed_corners: filled(gpu, "corners", &[], storage)?,
             // No light is baked on points and lines.
             light: PoolLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,
-            numbered: None,
+            numbered: Arc::default(),
             host: None,
             first_triangle: place.first,
             // Points and lines have no winding.

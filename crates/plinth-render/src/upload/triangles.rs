@@ -22,16 +22,16 @@ pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
 #[derive(Clone)]
 pub(crate) struct TriangleWords {
     pub(crate) buffer: wgpu::Buffer,
-    /// A copy for the processor. Empty unless a software driver draws.
+    /// A copy for the processor. Empty unless the opaque triangles are in main memory.
     pub(crate) copy: Arc<Vec<u32>>,
 }
 
 impl TriangleWords {
-    /// Uploads the words.
+    /// Uploads the words. If `is_copied` is true, the processor keeps a copy.
     /// Errors: if the buffer would be larger than the adapter allows.
-    pub(crate) fn new(gpu: &Gpu, words: Vec<u32>) -> Result<Self, RenderError> {
+    pub(crate) fn new(gpu: &Gpu, words: Vec<u32>, is_copied: bool) -> Result<Self, RenderError> {
         let buffer = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
-        Ok(Self { buffer, copy: Arc::new(if gpu.is_software() { words } else { Vec::new() }) })
+        Ok(Self { buffer, copy: Arc::new(if is_copied { words } else { Vec::new() }) })
     }
 
     /// Replaces the words of consecutive triangles, of which `first` is the number of the first.
@@ -71,7 +71,8 @@ impl HostTriangles {
     }
 }
 
-fn positions(vertices: &[PoseVertex]) -> Vec<[f32; 3]> {
+/// Returns the world-space positions of vertices.
+pub(super) fn positions(vertices: &[PoseVertex]) -> Vec<[f32; 3]> {
     vertices.iter().map(|vertex| vertex.position).collect()
 }
 

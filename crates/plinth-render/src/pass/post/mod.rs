@@ -61,7 +61,8 @@ impl Post {
         }
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT
             | wgpu::TextureUsages::TEXTURE_BINDING
-            | wgpu::TextureUsages::COPY_SRC;
+            | wgpu::TextureUsages::COPY_SRC
+            | wgpu::TextureUsages::COPY_DST;
         let texture = texture(gpu, look.region, 1, look.picture_format, usage, 1);
         let picture = texture.create_view(&wgpu::TextureViewDescriptor::default());
         let surfaces = if post.needs_surfaces() {
