@@ -119,10 +119,8 @@ mod tests {
 
     #[test]
     fn scattered_tiles_are_shaded_in_rectangles() {
-        let tiles = seen(
-            &["a......a", "a.......", "........", "bb....a."],
-            &["........", "........", "........", "..b..bb."],
-        );
+        let tiles =
+            seen(&["a......a", "a.......", "........", "bb....a."], &["........", "........", "........", "..b..bb."]);
         let expected = [region(0, 0, 32, 64), region(224, 0, 32, 32), region(192, 96, 32, 32)];
         assert_eq!(tiles.regions(0, 0, WHOLE), expected);
         assert_eq!(tiles.regions(0, 1, WHOLE), [region(0, 96, 64, 32)]);

@@ -254,8 +254,9 @@ mod tests {
 
     #[test]
     fn triangles_that_the_processor_never_draws_are_not_in_main_memory() {
+        type Change = fn(&mut Model);
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let cases: [(&str, bool, fn(&mut Model)); 3] = [
+        let cases: [(&str, bool, Change); 3] = [
             ("opaque", true, |_model| ()),
             ("alpha-tested", false, |model| model.materials[0].alpha_mode = AlphaMode::Mask { cutoff: 0.5 }),
             ("beside points", false, |model| {
