@@ -17,6 +17,8 @@ const PAIRS: usize = ROW_PAIRS * TILE_SIDE;
 const SMALL_PAIRS: usize = 32;
 /// The bits of the depth 1.
 const FARTHEST: i32 = 1_f32.to_bits().cast_signed();
+/// More than the bits of all depths that a sample can show.
+const HIDDEN: i32 = FARTHEST + 1;
 
 /// The samples of a tile. Each element contains the samples of two neighbouring pixels.
 #[repr(align(64))]
@@ -108,7 +110,7 @@ struct DepthPlane {
     pair: f32,
     /// Differences between the depths of a pair's samples and the depth at its top left corner.
     offsets: Floats,
-    /// Bits of the smallest and of the largest depth of the triangle.
+    /// Bits of the smallest and of the largest depth of the triangle, at most [`HIDDEN`].
     range: [i32; 2],
 }
 
@@ -125,7 +127,7 @@ impl DepthPlane {
             row: down * f64::from(SUBPIXELS),
             pair: (right * f64::from(2 * SUBPIXELS)) as f32,
             offsets: lanes(|lane| unit_right * X[lane] as f32 + unit_down * Y[lane] as f32),
-            range: triangle.depth_range.map(|depth| depth.to_bits().cast_signed()),
+            range: triangle.depth_range.map(|depth| depth.to_bits().cast_signed().min(HIDDEN)),
         }
     }
 
@@ -136,7 +138,7 @@ impl DepthPlane {
     }
 
     /// Limits depths to those of the triangle, which excludes rounding errors of triangles that are seen almost from the
-    /// side. Returns the bits, which are greater than [`FARTHEST`] beyond the far plane.
+    /// side. Returns the bits, which are [`HIDDEN`] beyond the far plane.
     #[inline(always)]
     fn limited(&self, depths: Floats) -> Ints {
         let [near, far] = self.range;
@@ -186,10 +188,11 @@ impl TileTriangle {
 /// not show a nearer triangle.
 #[inline(always)]
 fn write((shown, shown_depths): (&mut [u32; LANES], &mut Ints), outside: Ints, depths: Ints, number: u32) {
-    // The bits of depths up to 1 are less than 2^30, so this makes depths outside greater than all that are shown.
-    let depths = lanes(|lane| depths[lane] | (outside[lane] >> 1 & 1 << 30));
-    // All bits are set where the sample keeps what it shows. Masks, unlike conditions, become vector instructions.
-    let kept = lanes(|lane| ((shown_depths[lane] - depths[lane]) >> 31).cast_unsigned());
+    let depths = lanes(|lane| depths[lane].max((outside[lane] >> 31) & HIDDEN));
+    // All bits are set where the sample keeps what it shows. Differences of depths have at least two equal upper bits. If
+    // all bits were copies of the sign, the compiler would write with a masked store, which takes far longer on many
+    // processors.
+    let kept = lanes(|lane| ((shown_depths[lane] - depths[lane]) >> 30).cast_unsigned());
     *shown = lanes(|lane| (shown[lane] & kept[lane]) | (number & !kept[lane]));
     // A minimum is faster than writing only some of the samples.
     *shown_depths = lanes(|lane| shown_depths[lane].min(depths[lane]));

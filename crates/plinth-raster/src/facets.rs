@@ -5,7 +5,7 @@ use crate::surfaces::Grouping;
 /// Smallest cosine between a normal and the camera's axis with which the change of depth is computed.
 const MIN_COSINE: f32 = 0.1;
 /// Number of facets that are kept.
-const KEPT: usize = 512;
+pub(crate) const KEPT: usize = 512;
 
 /// A triangle's batch and normal.
 #[derive(Clone, Copy, Default)]

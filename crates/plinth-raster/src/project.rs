@@ -1,5 +1,7 @@
 //! Projects vertices to the canvas.
 
+use std::ops::Range;
+
 use glam::{DVec4, Mat4, Vec3};
 use rayon::prelude::*;
 
@@ -112,15 +114,15 @@ impl Projection {
 pub(crate) struct Projected {
     pub(crate) projection: Projection,
     vertices: Vec<ScreenVertex>,
-    /// For each run, the index of its first vertex.
-    starts: Vec<usize>,
+    /// For each run, the range of its vertices.
+    ranges: Vec<Range<usize>>,
 }
 
 impl Projected {
     /// Replaces the vertices by those of `runs`.
     pub(crate) fn project(&mut self, projection: &Projection, runs: &[TriangleRun<'_>]) {
         self.projection = *projection;
-        self.starts.clear();
+        self.ranges.clear();
         let mut lists: Vec<(&[[f32; 3]], usize)> = Vec::new();
         let mut count = 0;
         for run in runs {
@@ -130,7 +132,7 @@ impl Projected {
                 lists.push((run.positions, start));
                 count += run.positions.len();
             }
-            self.starts.push(start);
+            self.ranges.push(start..start + run.positions.len());
         }
         self.vertices.resize(count, ScreenVertex::default());
         let mut rest = &mut self.vertices[..];
@@ -144,7 +146,7 @@ impl Projected {
 
     /// Returns the vertices to which the corners of a run refer.
     pub(crate) fn of_run(&self, run: usize) -> &[ScreenVertex] {
-        &self.vertices[self.starts[run]..]
+        &self.vertices[self.ranges[run].clone()]
     }
 }
 
@@ -235,7 +237,8 @@ mod tests {
         let run = |positions| TriangleRun { positions, corners: &[], first_number: 1, double_sided: false };
         let mut projected = Projected::default();
         projected.project(&Projection::new(&view(Mat4::IDENTITY)), &[run(&first), run(&second), run(&first)]);
-        assert_eq!(projected.starts, [0, 5, 0]);
+        assert_eq!(projected.ranges, [0..5, 5..8, 0..5]);
+        assert_eq!([0, 1, 2].map(|run| projected.of_run(run).len()), [5, 3, 5]);
         assert_eq!(projected.of_run(1)[0], ScreenVertex { x: (101 + 48) * 256, y: (33 + 8) * 256, depth: 0.5 });
     }
 }

@@ -3,7 +3,9 @@
 use glam::Vec4;
 
 use super::*;
-use crate::coverage::Samples;
+use crate::coverage::{SAMPLES, Samples};
+use crate::facets::KEPT;
+use crate::grid::TILE_SIDE;
 use crate::reference::{Triangle, position};
 use crate::rows::draw_row;
 
@@ -188,32 +190,88 @@ fn samples_show_the_nearest_triangle() {
         .filter(|triangle| triangle.area().abs() > 200_000)
         .take(count)
         .collect();
-        let (mesh, mut projected, mut bins) = (Mesh::new(&triangles), Projected::default(), Bins::default());
-        projected.project(&Projection::new(&view), &mesh.runs());
-        bins.fill(&Grid::new(view.canvas, view.region), &mesh.runs(), &projected);
-        let mut samples = Samples::new();
-        samples.clear();
-        for index in bins.of_tile(0, 0) {
-            samples.draw(bins.triangle(index), [0, 0]);
-        }
-        for (x, y, sample) in (0..32).flat_map(|y| (0..32).flat_map(move |x| (0..4).map(move |k| (x, y, k)))) {
-            let at = position(x, y, sample);
-            let covering = triangles.iter().filter(|triangle| triangle.covers(at));
-            let nearest = covering.map(|triangle| triangle.depth(at)).reduce(f64::min);
-            // Rounding may move samples across the far plane.
-            if nearest.is_some_and(|depth| (depth - 1.0).abs() < 1e-4) {
-                continue;
-            }
-            let nearest = nearest.filter(|depth| *depth < 1.0);
-            let (numbers, depths) = samples.row(y);
-            let shown = (numbers[x][sample] as usize).checked_sub(1).map(|k| &triangles[k]);
-            assert_eq!(shown.is_some(), nearest.is_some(), "{x}, {y}, {sample}");
-            let (Some(shown), Some(nearest)) = (shown, nearest) else { continue };
-            let depth = f64::from(f32::from_bits(depths[x][sample].cast_unsigned()));
-            assert!(shown.covers(at) && (shown.depth(at) - depth).abs() < 1e-4, "{x}, {y}, {sample}: {depth}");
-            assert!((depth - nearest).abs() < 1e-4, "{x}, {y}, {sample}: {depth} instead of {nearest}");
+        compare_depths(&view, &triangles);
+    }
+}
+
+#[test]
+fn depths_are_exact_in_all_tiles() {
+    let mut random = Random(9);
+    let view = view([64, 64], Region::whole(64, 64));
+    for length in [15, 1000, 3000, 100_000] {
+        // An edge through a point of the canvas, and a corner near this point. All coordinates are whole pixels, so the
+        // projection is exact.
+        let mut triangles = std::iter::repeat_with(|| {
+            let (x, y) = (i64::from(random.below(64)), i64::from(random.below(64)));
+            let (dx, dy) = (length, random.around(length as u32));
+            let corner = [x + random.around(100), y + random.around(100)];
+            let depths = [0; 3].map(|_| random.below(1250) as f32 / 1000.0);
+            let corners = [[x - dx, y - dy], [x + dx, y + dy], corner];
+            Triangle { depths, double_sided: true, ..flat(corners, 0.0) }
+        })
+        // The depth of narrow triangles is imprecise.
+        .filter(|triangle| triangle.area().abs() > 40 * length * 256 * 256);
+        for _ in 0..10 {
+            let few: Vec<_> = triangles.by_ref().take(3).collect();
+            compare_depths(&view, &few);
         }
     }
+}
+
+/// Draws double-sided triangles, and compares all samples with exact ones.
+fn compare_depths(view: &RasterView, triangles: &[Triangle]) {
+    let (mesh, mut projected, mut bins) = (Mesh::new(triangles), Projected::default(), Bins::default());
+    let grid = Grid::new(view.canvas, view.region);
+    projected.project(&Projection::new(view), &mesh.runs());
+    bins.fill(&grid, &mesh.runs(), &projected);
+    let mut samples = Samples::new();
+    for (column, row) in grid.drawn_rows().flat_map(|row| grid.drawn_columns().map(move |column| (column, row))) {
+        let (left, top) = (column * TILE_SIDE, row * TILE_SIDE);
+        samples.clear();
+        for index in bins.of_tile(column, row) {
+            samples.draw(bins.triangle(index), [left as i32, top as i32]);
+        }
+        for (x, y) in (0..TILE_SIDE).flat_map(|y| (0..TILE_SIDE).map(move |x| (x, y))) {
+            let (numbers, depths) = samples.row(y);
+            for sample in 0..SAMPLES {
+                let depth = f32::from_bits(depths[x][sample].cast_unsigned());
+                compare_sample(triangles, position(left + x, top + y, sample), (numbers[x][sample], depth.into()));
+            }
+        }
+    }
+}
+
+/// Compares the triangle (its number, or 0) and the depth of the sample at a position with the nearest triangle there.
+fn compare_sample(triangles: &[Triangle], at: [i64; 2], (number, depth): (u32, f64)) {
+    let covering = triangles.iter().filter(|triangle| triangle.covers(at));
+    let nearest = covering.map(|triangle| triangle.depth(at)).reduce(f64::min);
+    // Rounding may move samples across the far plane.
+    if nearest.is_some_and(|depth| (depth - 1.0).abs() < 1e-4) {
+        return;
+    }
+    let nearest = nearest.filter(|depth| *depth < 1.0);
+    let shown = (number as usize).checked_sub(1).map(|k| &triangles[k]);
+    assert_eq!(shown.is_some(), nearest.is_some(), "{at:?} of {triangles:?}");
+    let (Some(shown), Some(nearest)) = (shown, nearest) else { return };
+    assert!(shown.covers(at) && (shown.depth(at) - depth).abs() < 1e-4, "{at:?}: {depth} of {triangles:?}");
+    assert!((depth - nearest).abs() < 1e-4, "{at:?}: {depth} instead of {nearest} of {triangles:?}");
+}
+
+#[test]
+fn tiles_with_many_triangles_equal_those_of_the_reference() {
+    let mut random = Random(8);
+    let view = view([32, 32], Region::whole(32, 32));
+    let triangles: Vec<_> = std::iter::repeat_with(|| {
+        let center = random.near([16 * 256, 16 * 256], 16 * 256);
+        let corners = [0; 3].map(|_| random.near(center, 400));
+        Triangle { corners, depths: [0.5; 3], double_sided: true }
+    })
+    .take(3 * KEPT)
+    .collect();
+    let words = random.words(triangles.len());
+    let expected = reference::draw(&view, &triangles, &words, Some(view.region));
+    assert!(expected.visible.len() > KEPT, "{} triangles are visible", expected.visible.len());
+    assert!(drawn(&view, &triangles, &words, Some(view.region)) == expected);
 }
 
 #[test]

@@ -45,11 +45,12 @@ struct VisibleTriangles {
 }
 
 impl HostVisibility {
-    /// Determines the surfaces of a frame, and uploads them to the maps of opaque surfaces.
+    /// Determines the surfaces of a frame, and uploads them to the maps of opaque surfaces. `transparent` is the part of
+    /// the canvas over which other surfaces are drawn.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,
-        frame: &gpu_types::Frame,
+        (frame, transparent): (&gpu_types::Frame, Option<Region>),
         (look, targets, tiles): (&TargetDescriptor, &Targets, &EdgeTiles),
         gpu_scene: &GpuScene,
     ) {
@@ -66,7 +67,8 @@ impl HostVisibility {
             camera_axis: frame.camera_axis,
         };
         let runs: Vec<_> = gpu_scene.solid().filter_map(|batch| run(gpu_scene, batch)).collect();
-        let wanted = look.transparent.then_some(region);
+        // Glass also reads the depth of what is beside it.
+        let wanted = if look.scene_behind.is_some() { transparent.map(|_part| region) } else { transparent };
         let maps = self.rasterizer.draw(&raster_view, &runs, &gpu_scene.triangles.copy, wanted);
         upload(gpu, (targets, tiles), [canvas.width, canvas.height], region, maps);
         self.visible.update(gpu, gpu_scene, &maps.visible);
@@ -74,7 +76,7 @@ impl HostVisibility {
         self.seen = SeenTiles::new(&maps.tile_batches, row_tiles, gpu_scene.batches.len());
     }
 
-    /// Writes the depth of the visible triangles, over which other surfaces will be drawn.
+    /// Writes the depth of the visible triangles over which other surfaces will be drawn.
     pub(crate) fn draw_depth(&self, recorder: &mut Recorder<'_>, view: &View, gpu_scene: &GpuScene) {
         let Some(pipeline) = &gpu_scene.pipelines.visible_depth else { return };
         let depth = depth_target(&view.targets.depth, Some(1.0), true);

@@ -126,9 +126,10 @@ impl View {
     pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame, gpu_scene: &GpuScene) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
         gpu.write(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
+        let transparent = gpu_scene.transparent_part(self);
         if let Some(host_visibility) = &mut self.host_visibility {
             let maps = (&self.look, &self.targets, &self.classify.tiles);
-            host_visibility.update(gpu, frame, maps, gpu_scene);
+            host_visibility.update(gpu, (frame, transparent), maps, gpu_scene);
         }
         let batches = 0..gpu_scene.batches.len();
         self.parts = batches.map(|i| gpu_scene.part_of(&self.look, &self.clip_from_world, i)).collect();

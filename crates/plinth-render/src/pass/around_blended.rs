@@ -201,21 +201,33 @@ mod tests {
 
     #[test]
     fn any_camera_sees_the_same_picture_in_both_ways() {
-        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let [gpu, mut device] = [(); 2].map(|()| Gpu::open(&GpuOptions::default()).unwrap());
+        device.keep_visibility_on_device();
         let scene = squares(square([0.7, 0.6, 0.5], 0.15));
-        let mut renderer = Renderer::for_any_camera(&gpu, &scene, PICTURE, None).unwrap();
-        let mut is_seen = Vec::new();
-        // In the third picture the blended square is outside, in the fourth all squares are.
-        for x in [0.0, 0.4, -2.2, 9.0, 0.1] {
+        let seen_from = |x: f32| {
             let position = Vec3::new(x, 0.2, 4.0);
             let mut shot = scene.shots[0].clone();
             (shot.camera.position, shot.camera.view_from_world) = (position, Mat4::from_translation(-position));
             (shot.camera.fov_y, shot.camera.near, shot.camera.far) = (0.7, 0.1, 20.0);
-            compare(&format!("camera at {x}"), &mut renderer, (&scene, &shot), gpu.is_software() && x < 9.0);
-            let seen = parts(&renderer);
-            is_seen.push((seen.solid.is_some(), seen.transparent.is_some()));
+            shot
+        };
+        // The passes of the device replace only a part of the maps of the frame before.
+        for (adapter, gpu) in [("uploaded", &gpu), ("passes", &device)] {
+            let [mut renderer, mut fresh] =
+                [(); 2].map(|()| Renderer::for_any_camera(gpu, &scene, PICTURE, None).unwrap());
+            let mut is_seen = Vec::new();
+            // In the third picture the blended square is outside, in the fourth all squares are.
+            for x in [0.0, 0.4, -2.2, 9.0, 0.1] {
+                let expected = gpu.is_software() && x < 9.0;
+                compare(&format!("{adapter}, camera at {x}"), &mut renderer, (&scene, &seen_from(x)), expected);
+                let seen = parts(&renderer);
+                is_seen.push((seen.solid.is_some(), seen.transparent.is_some()));
+            }
+            assert_eq!(is_seen, [(true, true), (true, true), (true, false), (false, false), (true, true)]);
+            // The next picture follows one in which numbers of batches were removed elsewhere.
+            let [moved, expected] = [&mut renderer, &mut fresh].map(|one| drawn(one, &scene, &seen_from(-0.3)));
+            assert!(moved == expected, "{adapter}: traces of earlier frames");
         }
-        assert_eq!(is_seen, [(true, true), (true, true), (true, false), (false, false), (true, true)]);
     }
 
     #[test]

@@ -14,7 +14,9 @@ use rayon::prelude::*;
 
 use super::at_vertex::is_polished;
 use crate::gpu::Gpu;
+use crate::upload::closed::is_closed;
 use crate::upload::geometry::primitive_of;
+use crate::upload::material::{DrawClass, draw_class};
 
 /// Change of a unit normal over one pixel that the simplification treats as an error as large as the maximum
 /// displacement.
@@ -62,11 +64,25 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
         .map(|(one, is_simplified)| {
             let Some(primitive) = primitive_of(scene, one) else { return Vec::new() };
             match (pixel, &shared) {
-                (Some(pixel), Some(shared)) if is_simplified => simplified(scene, one, primitive, pixel, shared),
+                (Some(pixel), Some(shared)) if is_simplified => {
+                    let kept = simplified(scene, one, primitive, pixel, shared);
+                    if has_same_sides(scene, one, primitive, &kept) { kept } else { primitive.indices.clone() }
+                }
                 _ => primitive.indices.clone(),
             }
         })
         .collect()
+}
+
+/// Returns whether the same sides of a primitive are drawn if its triangles are replaced by `indices`. The inside of a
+/// blended surface is drawn if the surface is closed. A surface with details that are much smaller than a pixel can
+/// become open or closed when it is simplified.
+fn has_same_sides(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32]) -> bool {
+    let material = &scene.model.materials[primitive.material];
+    let encloses = |indices: &[u32]| is_closed(indices.as_chunks::<3>().0, &posed.positions);
+    draw_class(material) != DrawClass::Blended
+        || material.double_sided
+        || encloses(&primitive.indices) == encloses(indices)
 }
 
 /// Returns whether the simplification of a primitive that is not reshaped is worthwhile and possible.
@@ -360,7 +376,7 @@ mod tests {
     use std::sync::Arc;
 
     use plinth_model::{
-        Animation, Channel, Interpolation, Material, Mesh, MorphTarget, Node, Property, Skin, Transform, Trs,
+        AlphaMode, Animation, Channel, Interpolation, Material, Mesh, MorphTarget, Node, Property, Skin, Transform, Trs,
     };
     use plinth_scene::build_scene;
     use plinth_spec::RenderSettings;
@@ -406,6 +422,48 @@ mod tests {
     #[test]
     fn a_flat_surface_has_few_triangles() {
         assert!(drawn(model_of(grid())) < 50);
+    }
+
+    /// Returns a cylinder of 1196 triangles whose ends have the radius `end`. If the rest has another radius, the ends
+    /// are cones.
+    fn cylinder(end: f32) -> Primitive {
+        /// Number of sides, and number of rings of triangles along the axis.
+        const COUNT: u16 = 24;
+        let sides = u32::from(COUNT);
+        let vertex = |ring: u16, side: u16| {
+            let radius = if ring == 0 || ring == COUNT { end } else { 0.25 };
+            let (sin, cos) = (f32::from(side) / f32::from(COUNT) * std::f32::consts::TAU).sin_cos();
+            ([radius * cos, f32::from(ring) / f32::from(COUNT), radius * sin], [cos, 0.0, sin])
+        };
+        let (positions, normals): (Vec<_>, Vec<_>) =
+            (0..=COUNT).flat_map(|ring| (0..COUNT).map(move |side| vertex(ring, side))).unzip();
+        let around = (0..sides * sides).flat_map(|low| {
+            let next = low / sides * sides + (low + 1) % sides;
+            [low, low + sides, next, next, low + sides, next + sides]
+        });
+        let caps = (1..sides - 1).flat_map(|i| {
+            let top = sides * sides;
+            [0, i, i + 1, top, top + i + 1, top + i]
+        });
+        Primitive { indices: around.chain(caps).collect(), positions, normals, ..Primitive::default() }
+    }
+
+    #[test]
+    fn a_closed_blended_body_stays_closed() {
+        let body = |end: f32| {
+            let material = Material { alpha_mode: AlphaMode::Blend, ..Material::default() };
+            let model = Model { materials: vec![material], ..model_of(cylinder(end)) };
+            let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
+            let posed = scene.pose(scene.shots[0].clip_time);
+            let drawn = drawn_indices(&scene, &posed, Some(0.02)).remove(0);
+            let encloses = |indices: &[u32]| is_closed(indices.as_chunks::<3>().0, &posed[0].positions);
+            assert!(encloses(&cylinder(end).indices) && encloses(&drawn), "{end}");
+            drawn.len() / 3
+        };
+        let all = cylinder(0.25).indices.len() / 3;
+        assert!(body(0.25) < all / 2);
+        // The ends are so small that the simplification would remove their triangles and open the body.
+        assert_eq!(body(1e-5), all);
     }
 
     #[test]

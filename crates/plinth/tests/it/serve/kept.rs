@@ -21,8 +21,10 @@ for name in names:
 const POSTGRES: &str = "SELECT format('SELECT %L, to_jsonb(t) FROM %I t;', tablename, tablename) FROM pg_tables \
                         WHERE schemaname = 'public' \\gexec";
 
-/// Tables with counters, reports and requests. Their rows change whenever rows of other tables change.
-pub(in crate::serve) const COUNTERS: [&str; 8] = [
+/// Tables whose rows change without a request of a test: counters, reports and requests change with the rows of other
+/// tables, and servers store the time in `instance` every few seconds.
+pub(in crate::serve) const COUNTERS: [&str; 9] = [
+    "instance ",
     "outcomes ",
     "workers ",
     "storage ",

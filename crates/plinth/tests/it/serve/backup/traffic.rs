@@ -146,7 +146,7 @@ async fn one(client: &Client, model: &str, number: usize) -> reqwest::Result<()>
     let order = json!({"modelId": model, "renderSettings": frame(3 + number)});
     let made = post(client, "/renders", &order).await?;
     if number >= ORDERS {
-        let id = made["data"]["id"].as_str().unwrap();
+        let id = made["data"]["id"].as_str().unwrap_or_else(|| panic!("{made}"));
         post(client, &format!("/renders/{id}/cancel"), &json!({})).await?;
         client.request(Method::DELETE, &format!("/renders/{id}")).send().await?;
     }
