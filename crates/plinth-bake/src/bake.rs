@@ -7,6 +7,7 @@ use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
 use crate::coarse::CoarseSamples;
+use crate::enclosed::{ENCLOSED_RAYS, points_in_closed_meshes};
 use crate::gather::{GatherResult, Occluder, Scene};
 use crate::geometry::MeshGeometry;
 use crate::grids::grids;
@@ -56,12 +57,14 @@ pub fn bake_light<T: Send>(
     let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
     let sub_triangles = initial_sub_triangles(&coarse, options.max_refined);
     let seen = visible_to_cameras(&scene, &coarse, &sub_triangles, camera_positions);
-    let (gathered, occluders) = gather(&scene, &coarse, &seen, rays_per_vertex, options);
+    let (gathered, occluders) = gather(&scene, &coarse, &seen, rays_per_vertex, camera_positions, options);
     let radiosity = Radiosity::solve(&scene, &coarse, &gathered, &occluders, options.bounces);
+    // Frees tens of megabytes, which the following steps allocate again.
+    drop(occluders);
     let mut light: Vec<LightValue> = gathered
         .par_iter()
-        .zip(radiosity.indirect.par_iter().zip(radiosity.occluder_luminance()))
-        .map(|(gathered, (indirect, blocked))| LightValue::new(gathered, *indirect, blocked))
+        .zip(radiosity.indirect.par_iter().zip(&radiosity.occluder_luminance))
+        .map(|(gathered, (indirect, blocked))| LightValue::new(gathered, *indirect, *blocked))
         .collect();
     let reliable: Vec<bool> = gathered.iter().map(|g| !g.is_inside_body()).collect();
     geometry.smoothing.fill(&mut light, &reliable);
@@ -149,13 +152,14 @@ fn visible_to_cameras(
 /// `BakeOptions::ray_budget`.
 const PROBES_SAVED_BY_VERTICES: f32 = 0.85;
 
-/// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays. Returns the results
-/// of all points, and their occluders.
+/// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays, or [`ENCLOSED_RAYS`]
+/// inside a closed mesh (see [`enclosed`](crate::enclosed)). Returns the results of all points, and their occluders.
 fn gather(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
     seen: &[bool],
     rays_per_vertex: usize,
+    camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> (Vec<GatherResult>, PointLists<Occluder>) {
     let vertex_directions = RayDirections::jittered(rays_per_vertex);
@@ -167,7 +171,18 @@ fn gather(
         (false, false) => &unseen_directions,
     };
     let points = &coarse.samples.list;
-    PointLists::compute(points.len(), |i, occluders| scene.gather(&points[i], directions(i), occluders))
+    // With fewer rays per vertex, the test would cost more than it saves.
+    let in_closed_mesh = if rays_per_vertex > 2 * ENCLOSED_RAYS {
+        points_in_closed_meshes(scene, &coarse.samples, camera_positions)
+    } else {
+        vec![false; points.len()]
+    };
+    let few_directions = RayDirections::by_cosine(ENCLOSED_RAYS);
+    PointLists::compute(points.len(), |i, occluders| {
+        let enclosed =
+            if in_closed_mesh[i] { scene.gather_if_enclosed(&points[i], &few_directions, occluders) } else { None };
+        enclosed.unwrap_or_else(|| scene.gather(&points[i], directions(i), occluders))
+    })
 }
 
 /// Computes the light that arrives at the vertices of a shadow catcher without being reflected.
@@ -183,4 +198,161 @@ fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh, samples: usize) -
     let shares = |(points, normal): (&[Vec3], Vec3)| scene.direct_shares(points, normal, &directions);
     let shares: Vec<Vec<Vec3>> = same_normal.collect::<Vec<_>>().into_par_iter().map(shares).collect();
     shares.into_iter().flatten().map(|direct| GatheredLight { direct, ..GatheredLight::default() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f32::consts::TAU;
+
+    use super::*;
+
+    /// Number of rays per vertex.
+    const RAYS: usize = 32;
+
+    fn white() -> EnvironmentMap {
+        EnvironmentMap { width: 16, height: 8, pixels: vec![[1.0; 3]; 128] }
+    }
+
+    /// Returns a double-sided tube around the z axis. Its ends are open, or closed by discs.
+    fn tube(is_closed: bool) -> BakeMesh {
+        let (columns, rows) = (24_u32, 20_u32);
+        let outwards = |column: u32| {
+            let (sin, cos) = (column as f32 / columns as f32 * TAU).sin_cos();
+            Vec3::new(cos, sin, 0.0)
+        };
+        let mut mesh = BakeMesh { double_sided: true, occludes: true, receives_light: true, ..BakeMesh::default() };
+        for i in 0..columns * (rows + 1) {
+            let (normal, z) = (outwards(i % columns), (i / columns) as f32 / rows as f32 - 0.5);
+            mesh.positions.push(normal * 0.1 + Vec3::Z * z);
+            mesh.normals.push(normal);
+        }
+        for a in 0..columns * rows {
+            let b = a / columns * columns + (a + 1) % columns;
+            mesh.indices.extend([a, b, b + columns, a, b + columns, a + columns]);
+        }
+        for z in [-0.5_f32, 0.5].into_iter().filter(|_| is_closed) {
+            let center = mesh.positions.len() as u32;
+            mesh.positions.push(Vec3::Z * z);
+            mesh.positions.extend((0..columns).map(|column| outwards(column) * 0.1 + Vec3::Z * z));
+            mesh.normals.resize(mesh.positions.len(), Vec3::Z * (2.0 * z));
+            for column in 0..columns {
+                let (a, b) = (center + 1 + column, center + 1 + (column + 1) % columns);
+                mesh.indices.extend(if z > 0.0 { [center, a, b] } else { [center, b, a] });
+            }
+        }
+        mesh.albedo = vec![Vec3::splat(0.5); mesh.positions.len()];
+        mesh
+    }
+
+    /// Returns a square in the plane z = `z` that faces up or down.
+    fn square(half_side: f32, z: f32, normal: Vec3) -> BakeMesh {
+        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
+        BakeMesh {
+            positions: corners.map(|(x, y)| Vec3::new(x * half_side, y * half_side, z)).to_vec(),
+            normals: vec![normal; 4],
+            indices: if normal.z > 0.0 { vec![0, 1, 2, 0, 2, 3] } else { vec![0, 2, 1, 0, 3, 2] },
+            albedo: vec![Vec3::splat(0.5); 4],
+            occludes: true,
+            receives_light: true,
+            ..BakeMesh::default()
+        }
+    }
+
+    /// Returns many double-sided leaves, of which each two neighbours turn their back sides or their front sides to each other.
+    fn leaves() -> BakeMesh {
+        let mut mesh = BakeMesh { double_sided: true, ..square(0.1, 0.0, Vec3::Z) };
+        for k in 1..64_u8 {
+            let leaf = square(0.1, 0.02 * f32::from(k), if k.is_multiple_of(2) { Vec3::Z } else { Vec3::NEG_Z });
+            let first = mesh.positions.len() as u32;
+            mesh.positions.extend(leaf.positions);
+            mesh.normals.extend(leaf.normals);
+            mesh.albedo.extend(leaf.albedo);
+            mesh.indices.extend(leaf.indices.iter().map(|i| i + first));
+        }
+        mesh
+    }
+
+    /// What a vertex has gathered.
+    struct AtVertex {
+        in_closed_mesh: bool,
+        occluders: usize,
+        direct: Vec3,
+    }
+
+    /// Returns what the vertices of the first mesh have gathered on the front and on the back side.
+    fn gathered(meshes: &[BakeMesh], camera_positions: &[Vec3]) -> [Vec<AtVertex>; 2] {
+        let options = BakeOptions::default();
+        let geometry = MeshGeometry::new(meshes, &options);
+        let scene = Scene::new(meshes, &geometry.occluders, &white(), &[]);
+        let coarse = CoarseSamples::new(SamplePoints::new(meshes, &geometry.vertices), &options, 0.0);
+        let seen = vec![false; coarse.samples.len()];
+        let (results, occluders) = gather(&scene, &coarse, &seen, RAYS, camera_positions, &options);
+        let in_closed_mesh = points_in_closed_meshes(&scene, &coarse.samples, camera_positions);
+        let at_vertex = |sample: &u32| {
+            let i = *sample as usize;
+            AtVertex { in_closed_mesh: in_closed_mesh[i], occluders: occluders.of(i).len(), direct: results[i].direct }
+        };
+        let VertexSamples { front, back } = &coarse.samples.vertex_samples[0];
+        [front, back].map(|side| side.iter().map(at_vertex).collect())
+    }
+
+    fn with_few_rays(vertices: &[AtVertex]) -> usize {
+        vertices.iter().filter(|vertex| vertex.occluders == ENCLOSED_RAYS).count()
+    }
+
+    #[test]
+    fn vertices_inside_a_closed_double_sided_mesh_cast_few_rays() {
+        let [front, back] = gathered(&[tube(true)], &[]);
+        assert!(front.iter().all(|vertex| !vertex.in_closed_mesh && vertex.direct.x > 3.0));
+        assert!(back.iter().all(|vertex| vertex.in_closed_mesh && vertex.direct.x < 0.01));
+        let few = with_few_rays(&back);
+        assert!(few * 10 > back.len() * 9, "{few} of {}", back.len());
+    }
+
+    #[test]
+    fn vertices_inside_a_closed_mesh_cast_all_rays_if_one_hits_another_surface() {
+        let [_, alone] = gathered(&[tube(true)], &[]);
+        let [_, around] = gathered(&[tube(true), square(0.065, 0.0, Vec3::Z)], &[]);
+        assert!(around.iter().all(|vertex| vertex.in_closed_mesh));
+        let [alone, around] = [alone, around].map(|back| with_few_rays(&back));
+        assert!(around + 20 < alone, "{around} {alone}");
+    }
+
+    #[test]
+    fn the_back_sides_of_open_meshes_and_of_leaves_cast_all_rays() {
+        for mesh in [tube(false), leaves()] {
+            let [_, back] = gathered(&[mesh], &[]);
+            assert!(back.iter().all(|vertex| !vertex.in_closed_mesh));
+            assert!(back.iter().any(|vertex| vertex.direct.x > 0.3));
+        }
+    }
+
+    #[test]
+    fn vertices_that_a_camera_sees_inside_a_closed_mesh_cast_all_rays() {
+        let [_, back] = gathered(&[tube(true)], &[Vec3::ZERO]);
+        assert!(back.iter().all(|vertex| !vertex.in_closed_mesh && vertex.occluders > ENCLOSED_RAYS));
+    }
+
+    #[test]
+    fn points_that_are_also_on_a_front_side_cast_all_rays() {
+        let mut lining = BakeMesh { double_sided: false, ..tube(true) };
+        lining.normals.iter_mut().for_each(|normal| *normal = -*normal);
+        lining.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|triangle| triangle.swap(1, 2));
+        let [_, back] = gathered(&[tube(true), lining], &[]);
+        assert!(back.iter().all(|vertex| !vertex.in_closed_mesh));
+    }
+
+    #[test]
+    fn the_light_on_front_sides_does_not_depend_on_the_inside_of_a_closed_mesh() {
+        // With this budget, the number of points changes neither the rays of a vertex nor the lattices on the floor.
+        let options = BakeOptions { ray_budget: 1 << 40, max_samples: RAYS, ..BakeOptions::default() };
+        let [single, double] = [false, true].map(|double_sided| {
+            let meshes = [square(1.0, -0.6, Vec3::Z), BakeMesh { double_sided, ..tube(true) }];
+            bake(&meshes, &white(), &[], &[], &options).meshes
+        });
+        assert!(single.iter().zip(&double).all(|(single, double)| single.front == double.front));
+        assert!(single[0].front.iter().any(|light| light.indirect.x > 0.0));
+        assert_eq!(double[1].back.len(), double[1].front.len());
+        assert!(double[1].back.iter().all(|light| light.direct.x < 0.01));
+    }
 }

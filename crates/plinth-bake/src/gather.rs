@@ -22,6 +22,9 @@ const MAX_TRANSPARENT_HITS: usize = 16;
 /// Minimum transparency (0 to 1) of surfaces through which a camera sees.
 const MIN_SEE_THROUGH: f32 = 0.05;
 
+/// Irradiance from an environment without geometry up to which it counts as no light.
+const NO_IRRADIANCE: f32 = 1e-6;
+
 /// A sample point counts as inside a body if at least this fraction of its rays, by weight, hit a back face first.
 const MIN_INSIDE_SHARE: f32 = 0.95;
 
@@ -144,6 +147,39 @@ impl<'a> Scene<'a> {
         out.harmonics_solver = visibility_fit.solver(scale);
         out.visibility = out.harmonics_solver * (visibility_fit.right_hand_side * scale);
         out
+    }
+
+    /// Returns what [`gather`](Self::gather) returns if each ray is blocked by a back face of an opaque double-sided mesh.
+    /// Otherwise returns `None` and adds nothing to `occluders`.
+    pub(crate) fn gather_if_enclosed(
+        &self,
+        sample: &SamplePoint,
+        directions: &RayDirections,
+        occluders: &mut Vec<Occluder>,
+    ) -> Option<GatherResult> {
+        let first_occluder = occluders.len();
+        let mut out = self.gather(sample, directions, occluders);
+        let found = &occluders[first_occluder..];
+        if found.len() < directions.len() || !found.iter().all(|occluder| self.is_opaque_back(occluder)) {
+            occluders.truncate(first_occluder);
+            return None;
+        }
+        // If all rays miss the lamps of a dark environment, `direct_share` would be 1, as where there is no light to block.
+        out.unoccluded = out.unoccluded.max(Vec3::splat(2.0 * NO_IRRADIANCE));
+        Some(out)
+    }
+
+    /// Returns whether an occluder is the back face of an opaque double-sided mesh. Such an occluder ends its ray.
+    fn is_opaque_back(&self, occluder: &Occluder) -> bool {
+        let mesh = occluder.hit.id.mesh as usize;
+        occluder.back && self.meshes[mesh].double_sided && self.occluders.opaque[mesh]
+    }
+
+    /// Returns whether no ray of a sample point reaches the environment.
+    pub(crate) fn is_dark(&self, sample: &SamplePoint, directions: &RayDirections) -> bool {
+        let origin = ray_origin(sample);
+        let rays = directions.over_hemisphere(&self.distribution, sample.position, sample.normal);
+        rays.iter().all(|ray| self.transmitted(origin, ray.direction) <= 0.0)
     }
 
     /// Returns for points with the same normal the value of [`GatherResult::direct_share`], without computing the rest of
@@ -292,7 +328,8 @@ fn ray_origin(sample: &SamplePoint) -> Vec3 {
 }
 
 fn ratio(direct: Vec3, unoccluded: Vec3) -> Vec3 {
-    Vec3::from_array(std::array::from_fn(|c| if unoccluded[c] > 1e-6 { direct[c] / unoccluded[c] } else { 1.0 }))
+    let of_channel = |c: usize| if unoccluded[c] > NO_IRRADIANCE { direct[c] / unoccluded[c] } else { 1.0 };
+    Vec3::from_array(std::array::from_fn(of_channel))
 }
 
 /// Returns the values of the basis functions of the least-squares fit for a direction.

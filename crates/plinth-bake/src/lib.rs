@@ -12,6 +12,7 @@
 mod bake;
 mod bvh;
 mod coarse;
+mod enclosed;
 mod gather;
 mod geometry;
 mod grids;

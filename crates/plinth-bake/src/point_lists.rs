@@ -23,9 +23,6 @@ struct Block<T> {
 }
 
 impl<T> PointLists<T> {
-    /// Lists for no points.
-    pub(crate) const EMPTY: Self = Self { blocks: Vec::new() };
-
     /// Returns the list of a point.
     pub(crate) fn of(&self, point: usize) -> &[T] {
         let Block { values, ends } = &self.blocks[point / POINTS_PER_BLOCK];

@@ -26,16 +26,25 @@ pub const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
 /// The light that leaves the point at which a ray hit a surface, in the direction of the ray's origin. Radiance is
 /// multiplied by `Occluder::share`.
 struct ReflectingHit {
-    /// Radiance that does not change between bounces: light that the surface emits, and mirror images of the
-    /// environment and the lights.
+    /// Radiance that does not change between bounces: light that the surface emits, mirror images of the environment and
+    /// the lights, and diffusely reflected light that arrives directly from the environment and the lights.
     fixed: Vec3,
+    /// Radiance per unit of indirect irradiance.
+    factor: Vec3,
     /// Sample points around the hit, with the weights for interpolating between them.
     nearby: [(u32, f32); 3],
-    /// Irradiance at the hit, directly from the environment and the lights.
-    direct: Vec3,
-    /// Radiance per unit of total irradiance.
+}
+
+// All hits are stored, and read once per bounce. A large model has several hundred thousand.
+const _: () = assert!(size_of::<ReflectingHit>() <= 48, "larger hits take more time to write and to read");
+
+/// How a surface reflects light in the direction of a ray's origin. All values are multiplied by `Occluder::share`.
+struct Reflection {
+    /// Radiance of the mirror images of the environment and the lights.
+    mirrored: Vec3,
+    /// Radiance per unit of irradiance, direct or indirect.
     diffuse: Vec3,
-    /// Radiance per unit of indirect irradiance.
+    /// Radiance per unit of indirect irradiance, in addition to `diffuse`.
     specular: Vec3,
 }
 
@@ -76,20 +85,22 @@ impl ReflectingVertex {
     }
 }
 
-/// The values at a sample point that hits around it read.
+/// The values at a sample point that hits around it read. The alignment places each point in one cache line, because hits
+/// read points in random order.
+#[repr(align(32))]
 struct ReflectingPoint {
     visibility: Vec4,
+    /// Irradiance directly from the environment and the lights.
+    direct: Vec3,
     blocked_share: f32,
-    /// Whether the sample point is inside a body.
-    inside_body: bool,
 }
 
 impl ReflectingPoint {
     fn new(gathered: &GatherResult) -> Self {
         Self {
             visibility: gathered.visibility,
+            direct: gathered.direct + gathered.light_irradiance.iter().sum::<Vec3>(),
             blocked_share: gathered.blocked_share(),
-            inside_body: gathered.is_inside_body(),
         }
     }
 }
@@ -102,17 +113,14 @@ pub(crate) struct Radiosity<'a> {
     vertices: Vec<Vec<ReflectingVertex>>,
     /// One entry per sample point.
     points: Vec<ReflectingPoint>,
+    /// Whether each sample point is inside a body.
+    inside_body: Vec<bool>,
     /// Irradiance of each sample point from each of `Scene::lights`. The values of one point follow each other.
     light_irradiance: Vec<Vec3>,
-    gathered: &'a [GatherResult],
-    /// The occluders of each sample point.
-    occluders: &'a PointLists<Occluder>,
-    /// The light from each of `occluders`.
-    hits: PointLists<ReflectingHit>,
-    /// Irradiance of each sample point directly from the environment and the lights.
-    direct: Vec<Vec3>,
     /// Irradiance of each sample point from light that was reflected at least once.
     pub(crate) indirect: Vec<Vec3>,
+    /// For each sample point, the luminance of its occluders as a function of direction.
+    pub(crate) occluder_luminance: Vec<Vec4>,
 }
 
 impl<'a> Radiosity<'a> {
@@ -121,29 +129,50 @@ impl<'a> Radiosity<'a> {
     pub(crate) fn solve(
         scene: &'a Scene<'a>,
         coarse: &'a CoarseSamples<'a>,
-        gathered: &'a [GatherResult],
-        occluders: &'a PointLists<Occluder>,
+        gathered: &[GatherResult],
+        occluders: &PointLists<Occluder>,
         bounces: usize,
     ) -> Self {
-        let direct = gathered.iter().map(|g| g.direct + g.light_irradiance.iter().sum::<Vec3>()).collect();
         let mut out = Self {
             scene,
             coarse,
             vertices: ReflectingVertex::of_meshes(scene.meshes),
             points: gathered.par_iter().map(ReflectingPoint::new).collect(),
+            inside_body: gathered.iter().map(GatherResult::is_inside_body).collect(),
             light_irradiance: gathered.iter().flat_map(|g| g.light_irradiance.iter().copied()).collect(),
-            gathered,
-            occluders,
-            hits: PointLists::EMPTY,
-            direct,
             indirect: vec![Vec3::ZERO; gathered.len()],
+            occluder_luminance: Vec::new(),
         };
-        out.hits = occluders.map(|occluder| ReflectingHit::new(&out, occluder));
-        for _ in 0..bounces {
-            let irradiance = |i: usize| out.hits.of(i).iter().map(|hit| out.radiance(hit)).sum::<Vec3>() * PI;
+        let hits = occluders.map(|occluder| ReflectingHit::new(&out, occluder));
+        for bounce in 0..bounces {
+            let irradiance = |i: usize| {
+                let hits = hits.of(i).iter();
+                // In the first bounce, no light is indirect.
+                let radiance: Vec3 =
+                    if bounce == 0 { hits.map(|hit| hit.fixed).sum() } else { hits.map(|hit| out.radiance(hit)).sum() };
+                radiance * PI
+            };
             out.indirect = (0..gathered.len()).into_par_iter().map(irradiance).collect();
         }
+        out.occluder_luminance = out.fit_luminance(gathered, occluders, &hits);
         out
+    }
+
+    /// Returns for each sample point the luminance of its occluders as a function of direction. `hits` contains the light from
+    /// each of `occluders`.
+    fn fit_luminance(
+        &self,
+        gathered: &[GatherResult],
+        occluders: &PointLists<Occluder>,
+        hits: &PointLists<ReflectingHit>,
+    ) -> Vec<Vec4> {
+        let fit = |(i, gathered): (usize, &GatherResult)| {
+            let luminance = |hit: &ReflectingHit| self.radiance(hit).dot(LUMINANCE);
+            let hits = occluders.of(i).iter().zip(hits.of(i));
+            let sum: Vec4 = hits.map(|(occluder, hit)| basis(occluder.direction) * luminance(hit)).sum();
+            gathered.harmonics_solver * sum
+        };
+        gathered.par_iter().enumerate().map(fit).collect()
     }
 
     fn vertex(&self, mesh: usize, i: usize) -> ReflectingVertex {
@@ -154,26 +183,14 @@ impl<'a> Radiosity<'a> {
     /// Sets the weights of sample points inside other bodies to zero, because these points are darker than the visible
     /// surface. The other weights are scaled so that they add up to 1.
     fn without_inside_points(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
-        let weights = around.map(|(p, weight)| (p, if self.points[p as usize].inside_body { 0.0 } else { weight }));
+        let weights = around.map(|(p, weight)| (p, if self.inside_body[p as usize] { 0.0 } else { weight }));
         let sum: f32 = weights.iter().map(|(_, weight)| weight).sum();
         if sum > 0.01 { weights.map(|(p, weight)| (p, weight / sum)) } else { around }
     }
 
     /// Returns the radiance of a hit, multiplied by `Occluder::share`.
     fn radiance(&self, hit: &ReflectingHit) -> Vec3 {
-        let indirect = interpolate_nearby(&self.indirect, hit.nearby);
-        hit.fixed + hit.diffuse * (hit.direct + indirect) + hit.specular * indirect
-    }
-
-    /// Returns for each point of `CoarseSamples` the luminance of its occluders as a function of direction.
-    pub(crate) fn occluder_luminance(&self) -> Vec<Vec4> {
-        let fit = |(i, gathered): (usize, &GatherResult)| {
-            let luminance = |hit: &ReflectingHit| self.radiance(hit).dot(LUMINANCE);
-            let hits = self.occluders.of(i).iter().zip(self.hits.of(i));
-            let sum: Vec4 = hits.map(|(occluder, hit)| basis(occluder.direction) * luminance(hit)).sum();
-            gathered.harmonics_solver * sum
-        };
-        self.gathered.par_iter().enumerate().map(fit).collect()
+        hit.fixed + hit.factor * interpolate_nearby(hit.nearby, |sample| self.indirect[sample])
     }
 
     /// Returns the light that the occluders of a gathered sample point reflect onto it: the indirect irradiance, the
@@ -194,36 +211,42 @@ impl ReflectingHit {
     fn new(light: &Radiosity<'_>, occluder: &Occluder) -> Self {
         let hit = &occluder.hit;
         let mesh = &light.scene.meshes[hit.id.mesh as usize];
-        let weights = hit.weights();
-        let is_visible_side = !occluder.back || mesh.double_sided;
-        let fixed =
-            if is_visible_side { mesh.emitted(hit.id.triangle as usize, weights) * occluder.share } else { Vec3::ZERO };
+        let mut out = Self { fixed: Vec3::ZERO, factor: Vec3::ZERO, nearby: [(0, 0.0); 3] };
         // The back face of a single-sided surface is inside a body, where there is no light.
-        let reflects = mesh.receives_light && is_visible_side;
-        let side = TriangleSide { mesh: hit.id.mesh, triangle: hit.id.triangle, back: occluder.back };
-        let nearby = if reflects {
-            light.without_inside_points(light.coarse.interpolation_weights(side, hit.u, hit.v))
-        } else {
-            [(0, 0.0); 3]
-        };
-        let direct = interpolate_nearby(&light.direct, nearby);
-        let mut out = Self { fixed, nearby, direct, diffuse: Vec3::ZERO, specular: Vec3::ZERO };
-        if reflects {
-            out.add_reflection(light, occluder, mesh);
+        if occluder.back && !mesh.double_sided {
+            return out;
+        }
+        out.fixed = mesh.emitted(hit.id.triangle as usize, hit.weights()) * occluder.share;
+        if mesh.receives_light {
+            let side = TriangleSide { mesh: hit.id.mesh, triangle: hit.id.triangle, back: occluder.back };
+            out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, hit.u, hit.v));
+            out.add_reflection(light, &Reflection::new(light, occluder, mesh, out.nearby));
         }
         out
     }
 
-    /// Adds the diffuse and the specular reflection of `mesh`, which the ray hit.
-    fn add_reflection(&mut self, light: &Radiosity<'_>, occluder: &Occluder, mesh: &BakeMesh) {
+    /// Adds the light that the surface reflects. The radiance `mirrored + diffuse × (direct + indirect) + specular × indirect`
+    /// is stored as `fixed + factor × indirect`.
+    fn add_reflection(&mut self, light: &Radiosity<'_>, reflection: &Reflection) {
+        let direct = interpolate_nearby(self.nearby, |sample| light.points[sample].direct);
+        self.fixed += reflection.mirrored + reflection.diffuse * direct;
+        self.factor = reflection.diffuse + reflection.specular;
+    }
+}
+
+impl Reflection {
+    /// Returns the diffuse and the specular reflection of `mesh`, which the ray hit. `nearby` contains the sample points around
+    /// the hit, with their weights.
+    fn new(light: &Radiosity<'_>, occluder: &Occluder, mesh: &BakeMesh, nearby: [(u32, f32); 3]) -> Self {
         let hit = &occluder.hit;
         let (corners, weights) = (mesh.corners(hit.id.triangle as usize), hit.weights());
         let vertices = corners.map(|i| light.vertex(hit.id.mesh as usize, i));
         let color = BakeTexture::color(mesh.texture.as_ref(), corners, weights);
         let albedo = interpolate(vertices.map(|v| v.albedo), weights);
-        self.diffuse = diffuse_reflectance(albedo, color) * (occluder.share / PI);
+        let diffuse = diffuse_reflectance(albedo, color) * (occluder.share / PI);
+        let mut out = Self { mirrored: Vec3::ZERO, diffuse, specular: Vec3::ZERO };
         if mesh.f0.is_empty() {
-            return;
+            return out;
         }
         let normal = interpolate(vertices.map(|v| v.normal), weights).normalize_or(-occluder.direction);
         let surface = SpecularHit {
@@ -233,12 +256,19 @@ impl ReflectingHit {
             roughness: interpolate(vertices.map(|v| v.roughness), weights),
             is_tinted_dielectric: mesh.is_tinted_dielectric,
         };
-        self.add_specular(light, occluder, &surface);
+        out.add_specular(light, occluder, &surface, nearby);
+        out
     }
 
     /// Adds the specular reflection, and subtracts the specularly reflected fraction of the light from the diffuse
     /// reflection.
-    fn add_specular(&mut self, light: &Radiosity<'_>, occluder: &Occluder, surface: &SpecularHit) {
+    fn add_specular(
+        &mut self,
+        light: &Radiosity<'_>,
+        occluder: &Occluder,
+        surface: &SpecularHit,
+        nearby: [(u32, f32); 3],
+    ) {
         let SpecularHit { normal, position, f0, roughness, is_tinted_dielectric } = *surface;
         let mirror_direction = occluder.direction.reflect(normal);
         let reflectance = reflectance(f0, roughness, -normal.dot(occluder.direction)) * occluder.share;
@@ -250,16 +280,16 @@ impl ReflectingHit {
             .map(|source| highlight(normal, source.irradiance_at(position).0, -occluder.direction, roughness))
             .collect();
         let (mut visibility, mut blocked_share) = (0.0, 0.0);
-        for (sample, weight) in self.nearby {
+        for (sample, weight) in nearby {
             let point = &light.points[sample as usize];
             visibility += point.visibility.dot(basis(mirror_direction)).clamp(0.0, 1.0) * weight;
             blocked_share += point.blocked_share * weight;
             let light_irradiance = &light.light_irradiance[sample as usize * highlights.len()..];
             for (highlight, irradiance) in highlights.iter().zip(light_irradiance) {
-                self.fixed += *irradiance * f0 * (highlight * weight * occluder.share);
+                self.mirrored += *irradiance * f0 * (highlight * weight * occluder.share);
             }
         }
-        self.fixed += light.scene.sky.reflected(mirror_direction, roughness) * reflectance * visibility;
+        self.mirrored += light.scene.sky.reflected(mirror_direction, roughness) * reflectance * visibility;
         self.specular = reflectance * ((1.0 - visibility) / (blocked_share * PI));
         // With one fraction for all colours, the diffuse reflection does not get the complementary colour
         // (KHR_materials_specular, "Extending Materials").
@@ -268,11 +298,11 @@ impl ReflectingHit {
     }
 }
 
-/// Interpolates values of sample points.
-fn interpolate_nearby(values: &[Vec3], nearby: [(u32, f32); 3]) -> Vec3 {
+/// Interpolates between sample points. `value` returns the value of a sample point.
+fn interpolate_nearby(nearby: [(u32, f32); 3], value: impl Fn(usize) -> Vec3) -> Vec3 {
     let mut sum = Vec3::ZERO;
     for (sample, weight) in nearby {
-        sum += values[sample as usize] * weight;
+        sum += value(sample as usize) * weight;
     }
     sum
 }

@@ -197,6 +197,11 @@ impl RayDirections {
         Self { by_cosine, cosine_count, by_light, light_count, fixed_per_normal: false }
     }
 
+    /// Creates [`jittered`](Self::jittered) directions that are all distributed by their cosine to the normal.
+    pub(crate) fn by_cosine(count: usize) -> Self {
+        Self { by_light: Vec::new(), light_count: 0, ..Self::jittered(2 * count) }
+    }
+
     /// Creates directions that are the same for all points with the same normal. Points on a flat surface then have the
     /// same sampling error, so differences between them are real.
     pub(crate) fn fixed_per_normal(count: usize) -> Self {

@@ -251,7 +251,7 @@ pub enum BakeLight {
 pub struct BakeOptions {
     /// Approximate number of rays that all vertices together cast.
     pub ray_budget: usize,
-    /// Minimum number of rays per vertex.
+    /// Minimum number of rays per vertex. Vertices inside a closed double-sided mesh cast fewer.
     pub min_samples: usize,
     /// Maximum number of rays per vertex.
     pub max_samples: usize,

@@ -159,6 +159,11 @@ impl<D: PictureKind> Drawer<'_, D> {
                         renderer.encode(recorder, self.scene, shot);
                         self.kind.record(renderer, &targets, recorder);
                     })?;
+                    if index == 0 {
+                        // Drawing the next picture or storing light would delay the first picture.
+                        self.send_oldest(renderer, &mut ring, sender)?;
+                        renderer.deferred_store.start();
+                    }
                 }
                 Claim::SendFinished => {
                     self.send_oldest(renderer, &mut ring, sender)?;
@@ -274,7 +279,52 @@ impl ShotQueue {
 
 #[cfg(test)]
 mod tests {
+    use plinth_frame::PixelFormat;
+
     use super::*;
+    use crate::gpu::{Gpu, GpuOptions};
+    use crate::renderer::Picture;
+    use crate::triangle_scene::triangle_scene;
+
+    /// A [`PictureKind`] that records in which order pictures are drawn and read.
+    #[derive(Default)]
+    struct Order(Mutex<Vec<&'static str>>);
+
+    impl PictureKind for Order {
+        const MIN_FOR_SECOND_DEVICE: usize = usize::MAX;
+
+        type Picture = ();
+        type Targets = ();
+
+        fn targets(&self, _renderer: &Renderer<'_>) -> Result<(), RenderError> {
+            Ok(())
+        }
+
+        fn planes(&self, renderer: &Renderer<'_>, (): &()) -> Vec<(wgpu::Texture, Region, u32)> {
+            vec![(renderer.view.targets.finished.clone(), renderer.view.look.region, renderer.color_bytes())]
+        }
+
+        fn record(&self, _renderer: &Renderer<'_>, (): &(), _recorder: &mut Recorder<'_>) {
+            self.0.lock().unwrap().push("drawn");
+        }
+
+        fn read(&self, _renderer: &Renderer<'_>, _shot: &Shot, _planes: &[PlaneView<'_>], _spare: Option<()>) {
+            self.0.lock().unwrap().push("read");
+        }
+    }
+
+    #[test]
+    fn the_first_picture_is_read_before_the_second_is_drawn() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let scene = triangle_scene();
+        let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+        let mut renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
+        let order = Order::default();
+        draw(&mut renderer, &scene, &[&scene.shots[0]; 4], &order, &mut |()| Ok(None)).unwrap();
+        let order = order.0.into_inner().unwrap();
+        assert_eq!(order[..3], ["drawn", "read", "drawn"]);
+        assert_eq!(order.iter().filter(|done| **done == "read").count(), 4);
+    }
 
     #[test]
     fn shots_are_claimed_in_order_and_not_too_far_ahead() {

@@ -12,6 +12,7 @@
 mod back_to_front;
 mod bindings;
 mod cache;
+mod deferred_store;
 mod delivery;
 mod device;
 mod draw_in_order;

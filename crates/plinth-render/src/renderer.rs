@@ -9,6 +9,7 @@ use plinth_scene::{Background, Scene, Shot};
 use crate::RenderError;
 use crate::back_to_front::surfaces_of_decals;
 use crate::cache::Cache;
+use crate::deferred_store::DeferredStore;
 use crate::first_shadows::{ShadowState, draw_first_floor_shadow, draw_first_shadows, shadow_state};
 use crate::frame_group::{LightMaps, frame_group};
 use crate::frame_plan::{FrameParts, FramePlan};
@@ -63,6 +64,8 @@ pub struct Renderer<'g> {
     pub(crate) picture: Picture,
     pub(crate) light: Arc<Prepared>,
     pub(crate) pose_light: Option<PoseLight>,
+    /// New light that is not stored in the cache before the first frame is finished.
+    pub(crate) deferred_store: DeferredStore,
     /// Time in the clip whose pose the model has.
     pub(crate) clip_time: Option<f32>,
     layouts: Layouts,
@@ -84,7 +87,8 @@ pub struct Renderer<'g> {
 
 impl<'g> Renderer<'g> {
     /// Prepares everything that the frames share: light, geometry, textures, pipelines and render targets. Results of
-    /// earlier renders are loaded from the cache if possible; new results are stored in the cache.
+    /// earlier renders are loaded from the cache if possible. New results are stored in the cache, for most scenes
+    /// after the first frame, but at the latest when the renderer is dropped.
     /// Errors: if the picture or a buffer for the model would be larger than the adapter allows, or the device fails.
     pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
         Self::prepared(gpu, scene, picture, cache, false)
@@ -119,8 +123,15 @@ impl<'g> Renderer<'g> {
                 || prepared(gpu, inputs, cache),
                 || Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed)),
             );
-            let store = || cache.map(|cache| fresh.store(cache));
-            rayon::join(|| Self::assemble(gpu, picture, inputs, (light, cache), textures), store).0
+            // The renderer of a moving model changes the light, and the first view of a dataset is not urgent.
+            if scene.is_dataset || inputs.moving.contains(&true) {
+                let serialized = fresh.serialize(&light);
+                let store = || cache.map(|cache| serialized.store(cache));
+                return rayon::join(|| Self::assemble(gpu, picture, inputs, (light, cache), textures), store).0;
+            }
+            let deferred_store = cache.map(|cache| DeferredStore::new(&light, fresh, cache)).unwrap_or_default();
+            let renderer = Self::assemble(gpu, picture, inputs, (light, cache), textures)?;
+            Ok(Self { deferred_store, ..renderer })
         })
     }
 
@@ -244,13 +255,15 @@ impl<'g> Renderer<'g> {
         let model = (materials, pools, batches);
         let shadows = (key_map, sun_map, kept_shadows);
         let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles);
-        // A moving model is drawn by only one renderer. Therefore its light is not shared, and `Arc::get_mut` succeeds.
+        // A moving model is drawn by only one renderer, and `DeferredStore` does not store its light. Therefore the
+        // light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
             gpu,
             picture,
             light,
             pose_light,
+            deferred_store: DeferredStore::default(),
             clip_time: first_clip_time(scene),
             layouts,
             switches,

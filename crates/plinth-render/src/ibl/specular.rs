@@ -38,13 +38,14 @@ pub(crate) fn prefilter(map: &EnvironmentMap, quality: &FilterQuality) -> Octahe
     let mips = (0..quality.mips)
         .map(|mip| {
             let roughness = roughness_of_mip(mip as f32 / last as f32);
-            filter_mip(&pyramid, MIN_SIDE << (last - mip), roughness, quality.samples)
+            MipFilter::new(&pyramid, MIN_SIDE << (last - mip), roughness, quality.samples).texels(row_function())
         })
         .collect();
     OctahedralMap { side: MIN_SIDE << last, mips }
 }
 
 /// Returns the direction at a position in a mip level. `u` and `v` are in 0..1.
+#[inline(always)]
 fn direction_at(u: f32, v: f32) -> Vec3 {
     let inner = |c: f32| (c - MARGIN) / (1.0 - 2.0 * MARGIN);
     let (u, v) = (inner(u), inner(v));
@@ -62,23 +63,76 @@ fn roughness_of_mip(mip: f32) -> f32 {
     if mip < 0.4 { (1.25 * mip).powi(2) } else { 1.25 * mip - 0.25 }
 }
 
-fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32, samples: f32) -> Vec<[f32; 4]> {
-    let texel = 4.0 * PI / ((side * side) as f32 * (1.0 - 2.0 * MARGIN).powi(2));
-    let lobe = lobe(roughness, samples, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
-    let own_level = pyramid.level_of(texel);
-    let at = |i: usize| (i as f32 + 0.5) / side as f32;
-    let mut texels = vec![[0.0; 4]; (side * side) as usize];
-    texels.par_chunks_mut(side as usize).enumerate().for_each(|(y, row)| {
-        for (texels, first) in row.chunks_mut(LANES).zip((0..).step_by(LANES)) {
-            let normals = std::array::from_fn(|lane| direction_at(at(first + lane), at(y)));
-            let radiances =
-                if lobe.is_empty() { sharp(pyramid, &normals, own_level) } else { filtered(pyramid, &normals, &lobe) };
-            for (texel, radiance) in texels.iter_mut().zip(radiances) {
-                *texel = radiance.truncate().extend(1.0).to_array().map(|c| c.min(60_000.0));
+/// A mip level to be filtered.
+struct MipFilter<'a> {
+    pyramid: &'a Pyramid,
+    /// Side length in texels.
+    side: usize,
+    /// The samples of the lobe. The list is empty if the roughness is 0.
+    lobe: Vec<LobeSample>,
+    /// Level of `pyramid` whose texels have the same solid angle as those of the filtered level.
+    own_level: f32,
+}
+
+impl<'a> MipFilter<'a> {
+    /// `samples` is the number of samples of the lobe, as a fraction of the usual number.
+    fn new(pyramid: &'a Pyramid, side: u32, roughness: f32, samples: f32) -> Self {
+        let texel = 4.0 * PI / ((side * side) as f32 * (1.0 - 2.0 * MARGIN).powi(2));
+        let lobe = lobe(roughness, samples, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
+        Self { pyramid, side: side as usize, lobe, own_level: pyramid.level_of(texel) }
+    }
+
+    /// Returns all texels. `filter_row` computes a row.
+    fn texels(&self, filter_row: FilterRow) -> Vec<[f32; 4]> {
+        let mut texels = vec![[0.0; 4]; self.side * self.side];
+        texels.par_chunks_mut(self.side).enumerate().for_each(|(y, row)| filter_row(self, y, row));
+        texels
+    }
+}
+
+/// Filters a row of a mip level. The arguments are the level, the index of the row, and its texels.
+type FilterRow = fn(&MipFilter<'_>, usize, &mut [[f32; 4]]);
+
+/// Returns the fastest function for this processor. All have the same results.
+fn row_function() -> FilterRow {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        return |filter, y, row| {
+            #[expect(unsafe_code, reason = "a function with target features; see decision 0087")]
+            // SAFETY: The processor has AVX2, which is all that the function requires.
+            unsafe {
+                filter_row_avx2(filter, y, row);
             }
+        };
+    }
+    filter_row
+}
+
+/// Same as [`filter_row`], compiled for AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn filter_row_avx2(filter: &MipFilter<'_>, y: usize, row: &mut [[f32; 4]]) {
+    filter_row(filter, y, row);
+}
+
+/// Filters a row of a mip level.
+#[inline(always)]
+fn filter_row(filter: &MipFilter<'_>, y: usize, row: &mut [[f32; 4]]) {
+    let at = |i: usize| (i as f32 + 0.5) / filter.side as f32;
+    for (texels, first) in row.chunks_mut(LANES).zip((0..).step_by(LANES)) {
+        let mut normals = DirectionLanes::default();
+        for lane in 0..LANES {
+            normals.set(lane, direction_at(at(first + lane), at(y)));
         }
-    });
-    texels
+        let radiances = if filter.lobe.is_empty() {
+            filter.pyramid.sample(|lane| normals.at(lane), filter.own_level)
+        } else {
+            filtered(filter.pyramid, &normals, &filter.lobe)
+        };
+        for (texel, radiance) in texels.iter_mut().zip(&radiances) {
+            *texel = radiance.min(Vec4::splat(60_000.0)).truncate().extend(1.0).to_array();
+        }
+    }
 }
 
 /// Each sample represents a part of the lobe. The radiance of a sample is averaged over this fraction of the solid
@@ -120,35 +174,30 @@ fn lobe(roughness: f32, samples: f32, level_of: impl Fn(f32) -> f32) -> Vec<Lobe
         .collect()
 }
 
-/// Returns the radiance from each of some directions.
-fn sharp(pyramid: &Pyramid, normals: &[Vec3; LANES], level: f32) -> [Vec4; LANES] {
-    let mut directions = DirectionLanes::default();
-    for (lane, normal) in normals.iter().enumerate() {
-        directions.set(lane, *normal);
-    }
-    pyramid.sample(&directions, level)
-}
-
 /// Returns the mean radiance of a lobe around each of some directions.
-fn filtered(pyramid: &Pyramid, normals: &[Vec3; LANES], lobe: &[LobeSample]) -> [Vec4; LANES] {
-    let axes = normals.map(|normal| {
-        let (tangent, bitangent) = normal.any_orthonormal_pair();
-        [tangent, bitangent, normal]
-    });
+#[inline(always)]
+fn filtered(pyramid: &Pyramid, normals: &DirectionLanes, lobe: &[LobeSample]) -> [Vec4; LANES] {
+    let (mut tangents, mut bitangents) = (DirectionLanes::default(), DirectionLanes::default());
+    for lane in 0..LANES {
+        let (tangent, bitangent) = normals.at(lane).any_orthonormal_pair();
+        tangents.set(lane, tangent);
+        bitangents.set(lane, bitangent);
+    }
     let mut sums = [Vec4::ZERO; LANES];
     let mut weights = 0.0;
-    for sample in lobe {
-        let mut directions = DirectionLanes::default();
-        for (lane, [tangent, bitangent, normal]) in axes.iter().enumerate() {
-            let Vec3 { x, y, z } = sample.direction;
-            directions.set(lane, tangent * x + bitangent * y + normal * z);
+    for LobeSample { direction, weight, level } in lobe {
+        let rotated = |lane: usize| {
+            tangents.at(lane) * direction.x + bitangents.at(lane) * direction.y + normals.at(lane) * direction.z
+        };
+        for (sum, radiance) in sums.iter_mut().zip(&pyramid.sample(rotated, *level)) {
+            *sum += *radiance * *weight;
         }
-        for (sum, radiance) in sums.iter_mut().zip(pyramid.sample(&directions, sample.level)) {
-            *sum += radiance * sample.weight;
-        }
-        weights += sample.weight;
+        weights += *weight;
     }
-    sums.map(|sum| sum / f32::max(weights, 1e-6))
+    for sum in &mut sums {
+        *sum /= f32::max(weights, 1e-6);
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -162,6 +211,19 @@ mod tests {
         for texel in cube.mips.iter().flatten() {
             assert!((texel[0] - 0.5).abs() < 1e-2, "{texel:?}");
             assert!((texel[2] - 2.0).abs() < 1e-2, "{texel:?}");
+        }
+    }
+
+    #[test]
+    fn the_map_is_the_same_with_and_without_avx2() {
+        let pixels = (0..64 * 32).map(|i| [i % 7, i % 11, i * 5 % 17].map(|c| c as f32)).collect();
+        let pyramid = Pyramid::new(&EnvironmentMap { width: 64, height: 32, pixels });
+        for roughness in [0.0, 0.3, 1.0] {
+            let filter = MipFilter::new(&pyramid, 2 * MIN_SIDE, roughness, 1.0);
+            let bits = |filter_row: FilterRow| -> Vec<u32> {
+                filter.texels(filter_row).iter().flatten().map(|c| c.to_bits()).collect()
+            };
+            assert_eq!(bits(filter_row), bits(row_function()), "{roughness}");
         }
     }
 

@@ -89,11 +89,31 @@ pub(crate) struct SurfaceLight {
     pub(crate) floor_ambient: Vec<f32>,
 }
 
-/// Results that were computed and are not stored in the cache yet.
+/// The names in the cache of those results that were computed and are not stored yet.
 #[derive(Default)]
-pub(crate) struct NewResults(Vec<(String, Vec<u8>)>);
+pub(crate) struct NewResults {
+    environment: Option<String>,
+    model: Option<String>,
+}
 
 impl NewResults {
+    /// Returns whether there is nothing to store.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.environment.is_none() && self.model.is_none()
+    }
+
+    /// Serialises the results, which are parts of `prepared`.
+    pub(crate) fn serialize(&self, prepared: &Prepared) -> SerializedResults {
+        let environment = self.environment.iter().map(|name| (name.clone(), prepared.environment.to_bytes()));
+        let model = self.model.iter().map(|name| (name.clone(), prepared.model.to_bytes()));
+        SerializedResults(environment.chain(model).collect())
+    }
+}
+
+/// The names and contents of files that are not stored in the cache yet.
+pub(crate) struct SerializedResults(Vec<(String, Vec<u8>)>);
+
+impl SerializedResults {
     /// Stores all results in the cache. Errors are ignored, because the results can be computed again.
     pub(crate) fn store(self, cache: &Cache) {
         for (name, content) in self.0 {
@@ -126,16 +146,11 @@ pub(crate) fn prepare(
                 .filter(|light| light.matches_inputs(inputs))
         },
     );
-    let missing = [environment.is_none(), model.is_none()];
-    let prepared = compute_missing(inputs, environment, model, known);
-    let mut fresh = NewResults::default();
-    if missing[0] {
-        fresh.0.push((names.environment.clone(), prepared.environment.to_bytes()));
-    }
-    if missing[1] {
-        fresh.0.push((names.model.clone(), prepared.model.to_bytes()));
-    }
-    (prepared, fresh)
+    let fresh = NewResults {
+        environment: environment.is_none().then(|| names.environment.clone()),
+        model: model.is_none().then(|| names.model.clone()),
+    };
+    (compute_missing(inputs, environment, model, known), fresh)
 }
 
 /// Loads or computes the light on the triangles `indices` in the pose `inputs.posed`. The triangles were chosen for
@@ -168,9 +183,10 @@ fn compute_missing(
         (Some(environment), Some(model)) => Prepared { environment, model },
         (environment, model) => {
             let sky = Sky::of(inputs.scene);
-            let (environment, model) = rayon::join(
-                || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail)),
+            // The light of the model takes longer, so it begins first. Parts of it run on one thread.
+            let (model, environment) = rayon::join(
                 || model.unwrap_or_else(|| ModelLight::new(inputs, &sky, known)),
+                || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail)),
             );
             Prepared { environment, model }
         }

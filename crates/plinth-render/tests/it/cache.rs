@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plinth_frame::{Frame, PixelFormat};
+use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
 use plinth_model::{Image, Material, Model, Primitive, Sampler, Texture, TextureRef};
-use plinth_render::{Cache, Picture, Renderer};
+use plinth_render::{Cache, Picture, RenderError, Renderer};
 use plinth_scene::{EnvironmentMap, LightDetail, Scene};
 use serde_json::{Value, json};
 
@@ -133,4 +133,37 @@ fn damaged_cache_files_are_computed_again() {
     std::fs::remove_dir_all(folder.path()).unwrap();
     std::fs::write(folder.path(), b"").unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
+}
+
+/// A sink that stops the render at its first frame.
+struct Stopped;
+
+impl FrameSink for Stopped {
+    fn frame(&mut self, _frame: &Frame) -> Result<(), SinkError> {
+        Err(SinkError("stopped".into()))
+    }
+}
+
+#[test]
+fn new_light_is_stored_after_the_first_frame_even_if_the_render_is_stopped() {
+    let (_, scene) = scenes().remove(0);
+    let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+    let stored_after = |draw: &dyn Fn(&mut Renderer<'_>)| {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+        let files = || std::fs::read_dir(folder.path()).unwrap().count();
+        let mut renderer = Renderer::new(gpu(), &scene, picture, Some(&cache)).unwrap();
+        assert_eq!(files(), 0, "storing the light delays the first frame");
+        draw(&mut renderer);
+        drop(renderer);
+        files()
+    };
+    // The files contain the light of the environment and of the model.
+    assert_eq!(stored_after(&|renderer| renderer.render(&scene, &mut Kept::default()).unwrap()), 2);
+    let after_stop = stored_after(&|renderer| {
+        let stopped = renderer.render(&scene, &mut Stopped);
+        assert!(matches!(stopped, Err(RenderError::Sink { .. })), "{stopped:?}");
+    });
+    assert_eq!(after_stop, 2);
+    assert_eq!(stored_after(&|_renderer| ()), 2);
 }
