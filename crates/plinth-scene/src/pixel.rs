@@ -6,7 +6,7 @@ use crate::Shot;
 
 /// Distance in pixels by which a renderer may displace a surface when it simplifies triangles. Geometry that lies on a
 /// surface, such as a decal, must keep a larger distance from this surface.
-pub const SURFACE_ERROR_PIXELS: f32 = 0.6;
+pub const SURFACE_ERROR_PIXELS: f32 = 0.55;
 /// Minimum depth of the model in world units, for cameras inside the model's bounds.
 const NEAREST: f32 = 0.02;
 

@@ -26,7 +26,7 @@ const NORMAL_STEP: f32 = 0.25;
 const MATT_NORMAL_STEP: f32 = 4.0;
 /// Change of texture coordinates that the simplification treats as an error as large as the maximum displacement. The
 /// unit is the change of texture coordinates over one pixel.
-const UV_STEP: f32 = 4.0;
+const UV_STEP: f32 = 2.0;
 /// Change of a component of the linear vertex colour that the simplification treats as an error as large as the maximum
 /// displacement, over the area of one pixel.
 const COLOR_STEP: f32 = 1.0 / 16.0;
