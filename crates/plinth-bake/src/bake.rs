@@ -334,6 +334,27 @@ mod tests {
     }
 
     #[test]
+    fn all_corners_of_a_triangle_of_which_a_camera_sees_one_cast_all_rays() {
+        let mut mesh = tube(true);
+        let first = mesh.positions.len();
+        // The back side of this square is not in the tube, but has too few vertices to make the mesh open.
+        let leaf = square(0.1, 0.8, Vec3::NEG_Z);
+        mesh.positions.extend(leaf.positions.iter().map(|p| *p + Vec3::new(0.1, 0.1, 0.0)));
+        mesh.normals.extend(leaf.normals);
+        mesh.albedo.extend(leaf.albedo);
+        mesh.indices.extend(leaf.indices.iter().map(|i| i + first as u32));
+        // The second mesh hides one of the corners from all cameras.
+        let meshes = [mesh, square(0.03, 0.9, Vec3::Z)];
+        for camera_count in [0_u8, 1, 24] {
+            let camera = |k: u8| Vec3::new(0.31, 0.07 + 0.01 * f32::from(k), 5.0);
+            let cameras: Vec<Vec3> = (0..camera_count).map(camera).collect();
+            let [_, back] = gathered(&meshes, &cameras);
+            assert!(back[..first].iter().all(|vertex| vertex.in_closed_mesh));
+            assert!(back[first..].iter().all(|vertex| vertex.in_closed_mesh == cameras.is_empty()));
+        }
+    }
+
+    #[test]
     fn points_that_are_also_on_a_front_side_cast_all_rays() {
         let mut lining = BakeMesh { double_sided: false, ..tube(true) };
         lining.normals.iter_mut().for_each(|normal| *normal = -*normal);
