@@ -1,4 +1,4 @@
-//! The output files of a video, and the encoders that write them. The encoders are started before there is a first frame.
+//! The output files of a video, and the encoders that write them. The encoders start before there is a first frame.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,6 @@ use crate::resize::{Reducer, quarter, within};
 const MAIN_CRF: u8 = 17;
 /// Quality of the web video and the thumbnail video, as a constant rate factor (CRF) of x264.
 const SMALL_CRF: u8 = 22;
-/// Maximum number of cores with which software encoders are paused until their first frames.
-const FEW_CORES: usize = 2;
 
 /// The output files of a video, and their properties.
 #[derive(Clone, Debug)]
@@ -93,8 +91,7 @@ pub struct MediaOutputs {
 }
 
 impl MediaOutputs {
-    /// Creates the files and starts the encoders. They wait for frames for any length of time. With few cores, software encoders are
-    /// paused until their first frames.
+    /// Creates the files and starts the encoders. They wait for frames for any length of time.
     /// Errors: if ffmpeg is missing, a path is not writable, or the plan is not valid.
     pub fn start(plan: MediaPlan) -> Result<Self, MediaError> {
         check(&plan)?;
@@ -159,7 +156,7 @@ fn check(plan: &MediaPlan) -> Result<(), MediaError> {
 fn alpha_track(plan: &MediaPlan, path: &Path) -> Result<AlphaTrack, MediaError> {
     let partial = Partial::create(path)?;
     let stream = Stream { width: plan.width, height: plan.height, fps: plan.fps, codec: VideoCodec::ProRes4444 };
-    let encoder = start_encoder(plan, stream, &partial)?;
+    let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), path)?;
     Ok(AlphaTrack { encoder, partial, planes: Yuva444p10::new(plan.width, plan.height) })
 }
 
@@ -171,41 +168,7 @@ fn track(
 ) -> Result<Track, MediaError> {
     let partial = Partial::create(path)?;
     let stream = Stream { width, height, fps: plan.fps, codec: VideoCodec::H264 { encoder: codec, crf } };
-    let encoder = start_encoder(plan, stream, &partial)?;
+    let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), path)?;
     let reducer = ((width, height) != (plan.width, plan.height)).then(|| Reducer::new(width, height));
     Ok(Track { file, codec, encoder, partial, reducer, width, height })
-}
-
-/// Starts the encoder of a file, and pauses it if [`waits_for_first_frame`] returns true.
-fn start_encoder(plan: &MediaPlan, stream: Stream, partial: &Partial) -> Result<Encoder, MediaError> {
-    let mut encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), partial.target())?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if waits_for_first_frame(stream.codec, cores) {
-        encoder.pause();
-    }
-    Ok(encoder)
-}
-
-/// Returns whether an encoder is paused until its first frame. ffmpeg takes 70 ms of processor time to start, most of it for linking.
-/// If loading the model uses all cores, this would delay the first frame. With more cores, ffmpeg starts while the model loads.
-/// Hardware encoders mostly wait for their driver.
-///
-/// The process is paused, and not just created at the first frame, because this process uses more memory then: with 300 MB, a fork
-/// takes 6 ms, and the first writes to the pages after it take 90 ms. Besides, a missing ffmpeg is reported before the model is loaded.
-fn waits_for_first_frame(codec: VideoCodec, cores: usize) -> bool {
-    cores <= FEW_CORES && !codec.is_hardware()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_software_encoders_on_few_cores_wait_for_their_first_frames() {
-        let h264 = |encoder| VideoCodec::H264 { encoder, crf: MAIN_CRF };
-        let software = [h264(H264Encoder::Libx264), VideoCodec::ProRes4444];
-        assert!(software.iter().all(|codec| waits_for_first_frame(*codec, FEW_CORES)));
-        assert!(!software.iter().any(|codec| waits_for_first_frame(*codec, FEW_CORES + 1)));
-        assert!(!waits_for_first_frame(h264(H264Encoder::Nvenc), 1));
-    }
 }

@@ -15,27 +15,6 @@ pub(crate) fn spawn(mut command: Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// Pauses a process until [`resume`] is called. Does nothing on systems other than Linux, because only Linux kills a paused process
-/// when its parent ends.
-#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux pauses it"))]
-pub(crate) fn pause(child: &Child) {
-    #[cfg(target_os = "linux")]
-    signal(child, rustix::process::Signal::STOP);
-}
-
-/// Lets a process continue that [`pause`] has paused.
-#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux pauses it"))]
-pub(crate) fn resume(child: &Child) {
-    #[cfg(target_os = "linux")]
-    signal(child, rustix::process::Signal::CONT);
-}
-
-/// Sends a signal to a process. Does nothing if the process has ended, or the system refuses.
-#[cfg(target_os = "linux")]
-fn signal(child: &Child, signal: rustix::process::Signal) {
-    let _ended_or_refused = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
-}
-
 /// Size in bytes of the pipe to ffmpeg: the default limit of Linux for processes without privileges. A pipe of the default
 /// size, 64 KiB, divides a 1080p frame into about fifty parts.
 #[cfg(target_os = "linux")]

@@ -128,7 +128,7 @@ pub fn run_warm(
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
-    // The encoders are started before the model is loaded, because a fork takes longer the more memory this process uses.
+    // ffmpeg takes as long to start as a small model to load, so it starts first.
     let outputs = MediaOutputs::start(media_plan(job, (width, height), job.encoder))?;
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
     let (mut scene, gpu) = match warm {

@@ -51,12 +51,6 @@ impl Encoder {
         Ok(Self { queue: Some(queue), spare, process, file: file.to_owned(), stall, is_hardware })
     }
 
-    /// Pauses ffmpeg until the first frame is queued or the stream ends. Problems of its start, such as a missing library, are then
-    /// found no sooner.
-    pub(crate) fn pause(&mut self) {
-        self.process.pause();
-    }
-
     /// Returns a buffer of an encoded frame for reuse, or a new buffer if there is none.
     pub(crate) fn spare(&self) -> Vec<u8> {
         self.spare.try_recv().unwrap_or_default()
@@ -65,7 +59,6 @@ impl Encoder {
     /// Queues the next frame. Blocks while the queue is full.
     /// Errors: if the encoder failed or hangs, or `stop` became true.
     pub(crate) fn picture(&mut self, mut bytes: Vec<u8>, stop: &AtomicBool) -> Result<(), MediaError> {
-        self.process.resume();
         let mut stall = Stall::new(self.stall);
         while let Some(queue) = &self.queue {
             bytes = match queue.try_send(bytes) {
@@ -95,7 +88,6 @@ impl Encoder {
     /// Errors: if the encoder failed, or `stop` became true.
     pub(crate) fn finish(mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         self.queue = None;
-        self.process.resume();
         if self.is_hardware {
             return self.process.wait_while_writing(&[&self.file], self.stall, stop);
         }
@@ -133,33 +125,6 @@ mod tests {
         let mut encoder = scripted(folder.path(), "head -c 400000 >/dev/null; exec sleep 100");
         let error = (0..20).find_map(|_| encoder.picture(vec![0; 640 * 360 * 3 / 2], &never).err());
         assert!(error.unwrap().to_string().contains("ffmpeg hangs"));
-    }
-
-    #[test]
-    fn a_paused_encoder_runs_from_its_first_frame_or_the_end_of_its_stream() {
-        let folder = tempfile::tempdir().unwrap();
-        let never = AtomicBool::new(false);
-        for frames in [0, 20] {
-            let mut encoder = scripted(folder.path(), "cat >/dev/null");
-            encoder.stall = DEVICE_STALL;
-            encoder.pause();
-            encoder.check_running().unwrap();
-            for _ in 0..frames {
-                encoder.picture(vec![0; 640 * 360 * 3 / 2], &never).unwrap();
-            }
-            encoder.finish(&never).unwrap();
-        }
-    }
-
-    #[test]
-    fn the_message_of_a_paused_encoder_that_fails_at_its_start_is_quoted() {
-        let folder = tempfile::tempdir().unwrap();
-        let never = AtomicBool::new(false);
-        let mut encoder = scripted(folder.path(), "echo 'a library is missing' >&2; exit 127");
-        encoder.stall = DEVICE_STALL;
-        encoder.pause();
-        let error = (0..20).find_map(|_| encoder.picture(vec![0; 640 * 360 * 3 / 2], &never).err());
-        assert!(error.unwrap().to_string().contains("a library is missing"));
     }
 
     #[test]

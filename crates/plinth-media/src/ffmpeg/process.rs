@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::MediaError;
 use crate::full_disk::{lacks_room, names_full_disk};
 use crate::partial::folder;
-use crate::system::{pause, resume, spawn};
+use crate::system::spawn;
 
 /// Number of bytes at the end of the error output that are kept for messages.
 const TAIL_BYTES: usize = 8192;
@@ -69,7 +69,6 @@ pub(crate) struct Process {
     file: PathBuf,
     target: PathBuf,
     is_hardware: bool,
-    is_paused: bool,
 }
 
 impl Process {
@@ -85,29 +84,12 @@ impl Process {
                 listen(&mut pipe, &kept);
             }
         });
-        let (file, target) = (file.to_owned(), target.to_owned());
-        Ok(Self { child, output, listener, file, target, is_hardware, is_paused: false })
+        Ok(Self { child, output, listener, file: file.to_owned(), target: target.to_owned(), is_hardware })
     }
 
     /// Returns the standard input of the process, or `None` if it was already taken.
     pub(super) fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
-    }
-
-    /// Pauses the process until [`Self::resume`] is called. It can still be killed.
-    pub(super) fn pause(&mut self) {
-        // The ID of a process that has exited may belong to another process.
-        if !self.has_ended() {
-            pause(&self.child);
-            self.is_paused = true;
-        }
-    }
-
-    /// Lets the process continue, if it was paused.
-    pub(super) fn resume(&mut self) {
-        if std::mem::take(&mut self.is_paused) && !self.has_ended() {
-            resume(&self.child);
-        }
     }
 
     /// Returns whether the process has exited.
@@ -273,28 +255,6 @@ mod tests {
             stall.count(LONGEST_STEP);
         }
         assert!(stall.is_over());
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_paused_process_stops_until_it_is_resumed() {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let mut command = Command::new("cat");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let file = Path::new("a.mp4");
-        let mut process = Process::start(command, file, file, false).unwrap();
-        process.pause();
-        let id = Pid::from_child(&process.child);
-        let begin = Instant::now();
-        // `cat` does not exit before its input is closed.
-        while waitid(WaitId::Pid(id), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG).unwrap().is_none() {
-            assert!(begin.elapsed() < Duration::from_mins(1), "the process is not paused");
-            std::thread::sleep(PAUSE);
-        }
-        assert!(!process.has_ended());
-        drop(process.take_stdin());
-        process.resume();
-        process.wait(&AtomicBool::new(false)).unwrap();
     }
 
     #[test]
