@@ -39,13 +39,12 @@ impl Partial {
         loop {
             // The returned error contains only the kind of the cause, because the message of the cause contains the
             // temporary name.
-            let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
+            let (file, listed) = Listed::of_new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
             // Locking fails if the file system does not support locks. `remove_abandoned` then does not delete anything
             // either.
             drop(file.as_file().lock());
             // If another process deleted the file before it was locked, the loop creates another file.
             if file.path().exists() {
-                let listed = Listed::new(file.path());
                 return Ok(Self { file, target: target.to_owned(), listed });
             }
         }
@@ -227,6 +226,15 @@ pub(crate) fn before_removal<R>(function: impl FnOnce() -> R) -> R {
 }
 
 impl Listed {
+    /// Creates a temporary file. A signal at any time deletes it, because it is listed before the list can be read.
+    fn of_new_file(folder: &Path) -> io::Result<(NamedTempFile, Self)> {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = new_file(folder)?;
+        let path = file.path().to_owned();
+        unfinished.insert(path.clone());
+        Ok((file, Self(path)))
+    }
+
     pub(crate) fn new(path: &Path) -> Self {
         UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
         Self(path.to_owned())
