@@ -1,10 +1,21 @@
 #!/usr/bin/env bash
-# Starts a server and sends it many malicious uploads at the same time: small files that decode to many pixels, large
-# environments, large JSON bodies, models and archives. Prints the peak memory of the server and of its checks, the slowest
-# GET /v1/health, and whether valid uploads of images and models succeeded.
-# Fails if the server takes more than LIMIT_MB (1500), if a health check takes more than 1 s, or if a valid upload fails.
-# usage: bench/hostile_memory.sh    sends AT_ONCE (12) uploads of each of five kinds for SECONDS_LONG (300); CHECK_MB (4096) is the
-# memory limit of a check
+# Starts a server and sends it many malicious uploads at the same time. Prints the peak memory of the server and of its checks, the
+# slowest GET /v1/health, and whether valid uploads of images and models succeeded.
+# Fails if the server takes more than LIMIT_MB (1500), if a health check takes more than 1 s, if a valid upload fails, or if one of
+# the malicious files is rejected before it is read to its end.
+# usage: bench/hostile_memory.sh    sends AT_ONCE (12) uploads of each of five kinds (KINDS) for SECONDS_LONG (300); CHECK_MB (4096)
+# is the memory limit of a check
+#
+# Each file is at limits of the server, which hostile_files.py reads from the sources, and is valid, so that it is decoded completely:
+#   image  PNG of half a megabyte that decodes to 512 MB
+#   env    four files of 48 MB: three WebP of noise with 17 million pixels, of which the server reads only the first bytes, and JSON of
+#          seven million objects; in the web UI, panoramas of 8192 x 4096 texels: Radiance HDR of 2 MB, and OpenEXR of 201 MB
+#   json   batch of 8 MB with 600 000 values; quote of 8 MB for 100 renders with 512 mesh names each; render of 2 MB with 65 536
+#          values
+#   glb    four images with 600 million pixels together; JSON of 75 MB with 200 000 nodes, a million objects and 20 million values;
+#          a kilobyte with accessors without data of 38 million points, which take 1 GB
+#   zip    1 MB with an OBJ of 500 MB, 16 million triangles and 7 million vertices
+# The file size of models, 1 GB, is not sent here but by upload_memory.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,80 +30,8 @@ server= jobs_started=
 trap 'kill $jobs_started 2>/dev/null || true; [[ -z $server ]] || kill "$server" 2>/dev/null || true; wait 2>/dev/null; rm -rf "$folder"' EXIT
 
 python=$(scripts/find.sh python)
-"$python" - "$folder" <<'PY'
-import json, struct, sys, zipfile, zlib
-folder = sys.argv[1]
-
-def png(path, width, height):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    packer, row = zlib.compressobj(9), bytes(1 + 3 * width)
-    pixels = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b""))
-
-png(folder + "/large.png", 16384, 8192)
-large = open(folder + "/large.png", "rb").read()
-for number in range(64):  # 64 files with different contents
-    with open(f"{folder}/large-{number}.png", "wb") as file:
-        file.write(large + bytes([number]))
-png(folder + "/small.png", 64, 64)
-webp = b"RIFF\0\0\0\0WEBP"
-with open(folder + "/part.webp", "wb") as file:
-    file.write(webp + bytes((48 << 20) - len(webp)))
-# 48 MB of small JSON values. Each value would take hundreds of bytes if it were parsed.
-with open(folder + "/part.json", "wb") as file:
-    file.write(b'{"":[' + b'{"":0},' * (((48 << 20) - 16) // 7) + b"0]}")
-for name, size in (("batch", 16 << 20), ("order", 1 << 20)):
-    item = b'{"renderSettings":{"x":['
-    with open(f"{folder}/{name}.json", "wb") as file:
-        body = b'{"renders":[' + item
-        file.write(body + b'{"":0},' * ((size - len(body) - 16) // 7) + b"0]}}]}")
-
-def glb(path, document, binary=b""):
-    text = json.dumps(document).encode() if isinstance(document, dict) else document
-    text += b" " * (-len(text) % 4)
-    binary += bytes(-len(binary) % 4)
-    body = struct.pack("<II", len(text), 0x4E4F534A) + text
-    if binary:
-        body += struct.pack("<II", len(binary), 0x004E4942) + binary
-    with open(path, "wb") as file:
-        file.write(struct.pack("<III", 0x46546C67, 2, 12 + len(body)) + body)
-
-def triangle(name, image=b""):
-    points = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0)
-    document = {
-        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0, "name": name}],
-        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "material": 0}]}],
-        "materials": [{}],
-        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}],
-        "bufferViews": [{"buffer": 0, "byteOffset": 0, "byteLength": 36}],
-        "buffers": [{"byteLength": 36 + len(image)}],
-    }
-    if image:
-        document["bufferViews"].append({"buffer": 0, "byteOffset": 36, "byteLength": len(image)})
-        document["images"] = [{"bufferView": 1, "mimeType": "image/png"} for _ in range(16)]
-        document["textures"] = [{"source": n} for n in range(16)]
-        document["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
-    return document, points + image
-
-for number in range(1000):
-    document, binary = triangle(f"honest {number}")
-    glb(f"{folder}/honest-{number}.glb", document, binary)
-# Models with sixteen images that decode to 400 MB each, and models with 64 MB of JSON that contains millions of nodes.
-for number in range(16):
-    document, binary = triangle(f"images {number}", large)
-    glb(f"{folder}/hostile-{number}.glb", document, binary)
-for number in range(16, 20):
-    nodes = b'{"n":0},' * ((64 << 20) // 8)
-    glb(f"{folder}/hostile-{number}.glb", b'{"asset":{"version":"2.0","generator":"%d"},"nodes":[' % number + nodes + b"{}]}")
-# An archive that unpacks to nearly the 500 MB that are allowed.
-with zipfile.ZipFile(folder + "/hostile.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-    with archive.open("a.obj", "w", force_zip64=True) as file:
-        for _ in range(49):
-            file.write(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 -2 -3\n" * 290_000)
-PY
+"$python" -B bench/hostile_files.py "$folder"
+images=("$folder"/image-*.png) zips=("$folder"/obj-*.zip) models=(images json accessors)
 
 : >"$folder/out"
 "$plinth" serve --no-worker --rate-limit-per-minute 1000000 --free-uploads-per-day 1000000 \
@@ -103,27 +42,74 @@ until grep -q 'openapi.json' "$folder/out"; do
     sleep 0.1
 done
 base=$(sed -n 's/.*serves at //p' "$folder/out")
-greedy=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$folder/out" | head -1)
 admin() { "$plinth" admin "$@" --data "$folder/data" --json; }
-admin account create honest@example.org >"$folder/account"
-honest=$(admin key create --account honest@example.org | grep -o 'plinth_sk_[A-Za-z0-9]*')
+key_of() {
+    admin account create "$1" >"$folder/account"
+    admin key create --account "$1" | grep -o 'plinth_sk_[A-Za-z0-9]*'
+}
+greedy=$(key_of greedy@example.org)
+honest=$(key_of honest@example.org)
+# Only the web UI accepts panoramas, with a session and the CSRF token of its forms.
+own_page='Sec-Fetch-Site: same-origin'
+link=$(admin account sign-in greedy@example.org | grep -o '/sign-in/[A-Za-z0-9_-]*')
+curl -sS -f -o /dev/null -c "$folder/cookies" -H "$own_page" -d '' "$base$link"
+curl -sS -f -o "$folder/page" -b "$folder/cookies" "$base/environments"
+[[ $(<"$folder/page") =~ name=\"form_token\"\ value=\"([^\"]+) ]] || { echo "hostile_memory: no form" >&2; exit 1; }
+form_token=${BASH_REMATCH[1]}
 field() { awk -v name="$1:" '$1 == name { print int($2 / 1024) }' "/proc/$server/status"; }
-post() { curl -sS -m 120 -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $greedy" "$@" 2>&1 || true; }
-attack() {
-    case $1 in
-    image) post -F "file=@$folder/large-$((RANDOM % 64)).png" "$base/v1/assets/textures" ;;
-    env) post -F "sdr=@$folder/part.webp" -F "gainmap=@$folder/part.webp" -F "metadata=@$folder/part.json" "$base/v1/assets/envs" ;;
-    json) post -H 'Content-Type: application/json' --data-binary "@$folder/$([[ $((RANDOM % 2)) = 0 ]] && echo batch || echo order).json" "$base/v1/renders/batch" ;;
-    glb) post -F "file=@$folder/hostile-$((RANDOM % 20)).glb" "$base/v1/models" ;;
-    zip) post -F "file=@$folder/hostile.zip" "$base/v1/models" ;;
+# Sends a request, and sets `code` (000 without a response) and `answer`. What was stored is deleted: another upload of the same file
+# would not be checked again, and the quota of the account would be reached.
+send() { # PATH_OF_STORED|- CURL_ARGUMENT ...
+    local stored=$1
+    shift
+    answer=$(curl -s -m 180 -w '\n%{http_code}' -H "Authorization: Bearer $greedy" "$@") || true
+    code=${answer##*$'\n'}
+    if [[ $stored != - && $code == 20[01] && $answer =~ \"(modelId|id)\":\ ?\"([^\"]+) ]]; then
+        curl -sS -m 60 -o /dev/null -X DELETE -H "Authorization: Bearer $greedy" "$base/v1$stored/${BASH_REMATCH[2]}" || true
+    fi
+}
+send_json() { send - -H 'Content-Type: application/json' --data-binary "@$folder/$1" "$base/v1$2"; }
+send_parts() {
+    send /assets/envs -F "sdr=@$folder/part.webp" -F "gainmap=@$folder/part.webp" -F "thumb=@$folder/part.webp" \
+        -F "metadata=@$folder/part.json" "$base/v1/assets/envs"
+}
+send_panorama() {
+    send /assets/envs -b "$folder/cookies" -H "$own_page" -H 'Accept: application/json' -F "form_token=$form_token" \
+        -F "panorama=@$folder/$1" "$base/environments"
+}
+# Sends request number N of a kind. The kinds `env`, `json` and `glb` have three different requests in turn.
+attack() { # KIND N
+    local n=$2
+    case $1-$((n % 3)) in
+    image-*) send /assets/textures -F "file=@${images[n % ${#images[@]}]}" "$base/v1/assets/textures" ;;
+    env-0) send_parts ;;
+    env-1) send_panorama panorama.hdr ;;
+    env-2) send_panorama panorama.exr ;;
+    json-0) send_json batch.json /renders/batch ;;
+    json-1) send_json quote.json /quote ;;
+    json-2) send_json order.json /renders ;;
+    glb-*) send /models -F "file=@$folder/${models[n % 3]}-$((n / 3 % ${#zips[@]})).glb" "$base/v1/models" ;;
+    zip-*) send /models -F "file=@${zips[n % ${#zips[@]}]}" "$base/v1/models" ;;
     esac
 }
-
 before=$(field VmRSS)
+# Sends each request once, and checks that it is read to its end. Renders of a model that does not exist are rejected after that.
+for request in "image 0 201" "env 0 201" "env 1 200" "env 2 200" "json 0 4.." "json 1 200" "json 2 4.." \
+    "glb 0 201" "glb 1 201" "glb 2 201" "zip 0 201"; do
+    read -r kind number expected <<<"$request"
+    [[ " $kinds " == *" $kind "* ]] || continue
+    attack "$kind" "$number"
+    # Bodies over a limit are rejected with the code `bad_request`.
+    if [[ ! $code =~ ^$expected$ || $answer == *bad_request* ]]; then
+        echo "hostile_memory: request $number of the kind $kind is not read to its end: ${answer:0:500}" >&2
+        exit 1
+    fi
+done
+
 end=$((SECONDS + seconds))
 for ((n = 0; n < at_once; n++)); do
     for kind in $kinds; do
-        (while ((SECONDS < end)); do attack "$kind"; done >>"$folder/$kind.codes") &
+        (while ((SECONDS < end)); do attack "$kind" "$RANDOM" && echo "$code"; done >>"$folder/$kind.codes") &
         jobs_started+=" $!"
     done
 done

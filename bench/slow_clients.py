@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the response times of a normal client, first alone and then during many slow connections. Each slow connection sends a byte
-every 25 s to an endpoint that takes a body; half of the connections have an API key.
+"""Measures the response times of a normal client, first alone and then during many slow connections. Each slow connection sends a
+byte every 25 s to an endpoint that takes a body: those of the API and of the web UI, a link for uploads, and the events of Stripe.
+Half of the connections have an API key, a session of the web UI or a valid link.
 
 usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--seconds 60]
 Fails when the 99th percentile of the normal client's response times more than doubles, or when one of its requests fails. Needs
@@ -8,6 +9,7 @@ no packages.
 """
 import argparse
 import asyncio
+import http.client
 import json
 import multiprocessing
 import os
@@ -18,8 +20,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 PAUSE_SECS = 25
+CRATES = Path(__file__).resolve().parent.parent / "crates"
+# Lengths that requests state. They are below the limits of forms of the web UI without files, and of all other bodies.
+FORM_BYTES, OTHER_BYTES = 10_000, 60_000
+FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+# Replaces the parameters in the paths of routes.
+ID = "k3Jd92LmQx7a"
 
 
 def arguments():
@@ -30,8 +41,16 @@ def arguments():
     return parser.parse_args()
 
 
+class Endpoint(NamedTuple):
+    """An endpoint that takes a body. `key` is the header line of a client that may use it."""
+    method: str
+    path: str
+    kind: str
+    key: str
+
+
 class Server:
-    """A temporary server with two accounts."""
+    """A temporary server with two accounts, of which the hostile one also has a session of the web UI and a link for uploads."""
 
     def __init__(self, plinth):
         self.plinth, self.folder = plinth, tempfile.mkdtemp()
@@ -46,7 +65,10 @@ class Server:
                 sys.exit("the server ended: " + open(self.folder + "/log").read())
             said += line
         self.port = int(re.search(r"serves at http://127.0.0.1:(\d+)", said).group(1))
-        self.hostile, self.honest = self.account("hostile@example.org"), self.account("honest@example.org")
+        hostile, self.honest = self.account("hostile@example.org"), self.account("honest@example.org")
+        self.key = f"Authorization: Bearer {hostile}"
+        self.cookie = "Cookie: " + self.session("hostile@example.org")
+        self.upload_link = self.link_for_upload(hostile)
 
     def admin(self, *args):
         command = [self.plinth, "admin", *args, "--data", self.folder + "/data", "--json"]
@@ -56,32 +78,110 @@ class Server:
         self.admin("account", "create", email)
         return self.admin("key", "create", "--account", email)["token"]
 
+    def post(self, path, body, headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("POST", path, body, headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        if response.status >= 400:
+            sys.exit(f"slow_clients: POST {path} returned {response.status}: {text}")
+        return response, text
+
+    def session(self, email):
+        """Signs in, and returns the cookie of the session."""
+        link = urlsplit(self.admin("account", "sign-in", email)["url"]).path
+        response, _ = self.post(link, "", {"Sec-Fetch-Site": "same-origin", "Content-Type": FORM})
+        return response.getheader("Set-Cookie").split(";")[0]
+
+    def link_for_upload(self, token):
+        """Returns path and query of a link to which a file may be sent."""
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        _, text = self.post("/v1/models/create-upload-url", "{}", headers)
+        link = urlsplit(json.loads(text)["data"]["url"])
+        return f"{link.path}?{link.query}"
+
     def end(self):
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.folder)
 
 
-def bodies(plinth):
-    """Returns method, path and content type of every endpoint that takes a body."""
-    document = json.loads(subprocess.run([plinth, "openapi"], check=True, capture_output=True, text=True).stdout)
+def without_parameters(path):
+    return re.sub(r"\{\*?\w+\}", ID, path)
+
+
+def of_api(server):
+    """Returns the endpoints of the API with a body, as the OpenAPI document lists them."""
+    document = json.loads(subprocess.run([server.plinth, "openapi"], check=True, capture_output=True, text=True).stdout)
     base = document.get("servers", [{}])[0].get("url", "/v1").rstrip("/")
-    found = [("POST", "/sign-in", "application/x-www-form-urlencoded")]
+    found = []
     for path, operations in sorted(document["paths"].items()):
         for method, operation in sorted(operations.items()):
             for kind in operation.get("requestBody", {}).get("content", {}):
-                path_with_ids = re.sub(r"\{\w+\}", "k3Jd92LmQx7a", path)
-                found.append((method.upper(), ("" if path.startswith("/v1") else base) + path_with_ids, kind))
+                found.append(Endpoint(method.upper(), base + without_parameters(path), kind, server.key))
     return found
 
 
-async def slow(port, request, token, until, counts):
+def unsafe_methods(source):
+    """Returns the methods of a router's source that may have a body, in upper case."""
+    return [method.upper() for method in re.findall(r"\b(post|put|patch)\(", source)]
+
+
+def routes(file):
+    """Returns path, method and source of each route of a Rust file that may have a body. Ends the program if the file has a route
+    that is not found, for example because its path is no literal."""
+    source = re.sub(r"//.*", "", (CRATES / file).read_text())
+    found = []
+    # The source of a route ends where the next begins, at the latest.
+    for route in source.split(".route(")[1:]:
+        path = re.match(r'\s*"([^"]+)"', route)
+        found += [(path[1], method, route) for method in unsafe_methods(route) if path]
+    if len(found) != len(unsafe_methods(source)):
+        sys.exit(f"slow_clients: {file} has {len(unsafe_methods(source))} routes with a body, of which {len(found)} were found")
+    return found
+
+
+def of_pages(server):
+    """Returns the endpoints of the web UI with a body, and the one for events of Stripe."""
+    found = []
+    for path, method, source in routes("plinth-studio/src/router.rs"):
+        kind = FILES if "DefaultBodyLimit::disable()" in source else FORM
+        kind = "application/json" if path == "/stripe/events" else kind
+        found.append(Endpoint(method, without_parameters(path), kind, server.cookie))
+    return found
+
+
+def of_files(server):
+    """Returns the link for uploads, which is the only route for requests with a body that the OpenAPI document does not list."""
+    listed = [(path, method) for path, method, _ in routes("plinth-api/src/router.rs")]
+    if listed != [("/_o/{*path}", "PUT")]:
+        sys.exit(f"slow_clients: the API has other routes than that of upload links: {listed}")
+    return [Endpoint("PUT", server.upload_link, "application/octet-stream", "")]
+
+
+def endpoints(server):
+    """Returns all endpoints that take a body."""
+    found = of_api(server) + of_pages(server) + of_files(server)
+    # If the documents from which the endpoints are read change their form, some of these are missing.
+    known = {("POST", "/v1/renders"), ("PATCH", f"/v1/models/{ID}"), ("POST", "/sign-in"), ("POST", f"/models/{ID}"),
+             ("POST", f"/models/{ID}/compose"), ("POST", "/environments"), ("POST", "/stripe/events"), ("PUT", server.upload_link)}
+    if missing := known - {(one.method, one.path) for one in found}:
+        sys.exit(f"slow_clients: these endpoints were not found: {sorted(missing)}")
+    return found
+
+
+def head_of(endpoint, has_key):
+    """Returns the head of a request. A client without a key has a link with a wrong signature."""
+    path = endpoint.path if has_key else re.sub(r"\bsig=[^&]*", "sig=wrong", endpoint.path)
+    kind = endpoint.kind + ("; boundary=x" if endpoint.kind == FILES else "")
+    length = FORM_BYTES if endpoint.kind == FORM else OTHER_BYTES
+    key = endpoint.key + "\r\n" if has_key and endpoint.key else ""
+    return (f"{endpoint.method} {path} HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n"
+            f"{key}Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n")
+
+
+async def slow(port, head, until, counts):
     """Sends requests whose bodies are never complete, one after another until the time `until`."""
-    method, path, kind = request
-    kind = kind + "; boundary=x" if kind.startswith("multipart") else kind
-    key = f"Authorization: Bearer {token}\r\n" if token else ""
-    head = (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n"
-            f"{key}Content-Type: {kind}\r\nContent-Length: 60000\r\n\r\n")
     while time.monotonic() < until:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -108,17 +208,17 @@ async def slow(port, request, token, until, counts):
             writer.close()
 
 
-def run_crowd(port, requests, token, connections, until):
+def run_crowd(port, found, connections, until):
     """Keeps this many slow connections open until the time `until`, and prints how they fared."""
-    asyncio.run(crowd(port, requests, token, connections, until))
+    asyncio.run(crowd(port, found, connections, until))
 
 
-async def crowd(port, requests, token, connections, until):
+async def crowd(port, found, connections, until):
     counts = {"open": 0, "most": 0, "refused": 0, "ended by the server": 0}
     tasks = []
     for number in range(connections):
-        request = requests[number // 2 % len(requests)]
-        tasks.append(asyncio.ensure_future(slow(port, request, token if number % 2 == 0 else None, until, counts)))
+        head = head_of(found[number // 2 % len(found)], has_key=number % 2 == 0)
+        tasks.append(asyncio.ensure_future(slow(port, head, until, counts)))
         if number % 100 == 99:
             await asyncio.sleep(0.05)
     await asyncio.gather(*tasks)
@@ -164,12 +264,14 @@ async def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     server = Server(os.path.abspath(options.plinth))
     try:
-        requests = bodies(server.plinth)
-        print(f"{len(requests)} endpoints take a body: " + ", ".join(f"{m} {p}" for m, p, _ in requests))
+        found = endpoints(server)
+        print(f"{len(found)} endpoints take a body: " + ", ".join(f"{one.method} {one.path.split('?')[0]}" for one in found))
+        if options.connections < 2 * len(found):
+            sys.exit(f"slow_clients: {2 * len(found)} connections are needed to reach each endpoint with and without a key")
         before = summary("alone", *await honest(server.port, server.honest, time.monotonic() + options.seconds / 3))
         until = time.monotonic() + options.seconds + 5
         # A process of their own: 2000 connections would delay the normal client in one event loop.
-        crowd = multiprocessing.Process(target=run_crowd, args=(server.port, requests, server.hostile, options.connections, until))
+        crowd = multiprocessing.Process(target=run_crowd, args=(server.port, found, options.connections, until))
         crowd.start()
         await asyncio.sleep(5)
         during = summary("meanwhile", *(result := await honest(server.port, server.honest, until)))

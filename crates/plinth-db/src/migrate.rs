@@ -61,6 +61,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (460, "staged_links", include_str!("../migrations/0460_staged_links.sql")),
     (470, "packaging_losses", include_str!("../migrations/0470_packaging_losses.sql")),
     (480, "lease_times", include_str!("../migrations/0480_lease_times.sql")),
+    (490, "lists_by_two_filters", include_str!("../migrations/0490_lists_by_two_filters.sql")),
 ];
 
 /// PostgreSQL's text of those migrations that declare triggers, because the syntax differs from SQLite's.

@@ -5,7 +5,7 @@ use plinth_spec::page::{PageRequest, Start};
 use plinth_spec::state::ModelStatus;
 
 use crate::row::Row;
-use crate::sql::{Param, containing, params, touched};
+use crate::sql::{Param, Sql, containing, params, touched};
 use crate::table::{insert, numbered, row};
 use crate::{Conn, Result, Tx, storage};
 
@@ -83,15 +83,36 @@ macro_rules! select {
 // `$5` is the LIKE pattern of the search text, `$6` the name of the state of deleted models, `$7` the lower-case pattern: tags are
 // stored in lower case, and `lower` of SQLite changes only ASCII letters.
 macro_rules! filter {
-    () => {
-        "FROM models m WHERE m.workspace_id = $1 AND m.status <> $6 AND ($2 IS NULL OR m.status = $2) \
-         AND ($3 IS NULL OR m.updated_at >= $3) \
-         AND ($4 IS NULL OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id \
-         AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) \
-         AND ($5 IS NULL OR lower(coalesce(m.title, '') || ' ' || coalesce(m.sku, '') || ' ' || m.original_name) \
-         LIKE lower($5) ESCAPE '!' OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id AND t.tag LIKE $7 ESCAPE '!')) "
+    ($index:literal) => {
+        concat!(
+            "FROM models m ",
+            $index,
+            "WHERE m.workspace_id = $1 AND m.status <> $6 AND ($2 IS NULL OR m.status = $2) \
+             AND ($3 IS NULL OR m.updated_at >= $3) \
+             AND ($4 IS NULL OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id \
+             AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) \
+             AND ($5 IS NULL OR lower(coalesce(m.title, '') || ' ' || coalesce(m.sku, '') || ' ' || m.original_name) \
+             LIKE lower($5) ESCAPE '!' OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id AND t.tag LIKE $7 ESCAPE '!')) "
+        )
     };
 }
+// Builds a statement about the models that match the filter. SQLite would choose an index without the state and the time of change. It
+// would then read the row of each model, together with the animations and names that precede these two columns.
+macro_rules! over {
+    ($before:expr, $after:literal) => {
+        Sql {
+            sqlite: concat!($before, filter!("INDEXED BY models_list "), $after),
+            postgres: concat!($before, filter!(""), $after),
+        }
+    };
+}
+
+/// Lists a page by offset. `$8` is the maximum number of models, `$9` the number of skipped models.
+const LIST_BY_OFFSET: Sql = over!(select!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $8 OFFSET $9");
+/// Lists the models after a position. `$8` and `$9` are the position, `$10` is the maximum number of models.
+const LIST_AFTER: Sql =
+    over!(select!(), "AND (m.created_at, m.id) < ($8, $9) ORDER BY m.created_at DESC, m.id DESC LIMIT $10");
+const COUNT: Sql = over!("SELECT count(*) AS n ", "");
 
 /// Inserts a model, without its tags, and adds its size to the workspace's counters of stored bytes.
 pub async fn insert(tx: &mut Tx, model: &Model, contents: &Contents) -> Result<()> {
@@ -157,7 +178,6 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
-            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $8 OFFSET $9");
             let tags = separated(&filter.tags);
             let params = params![
                 &filter.workspace_id,
@@ -170,14 +190,9 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 i64::from(page.limit),
                 offset.cast_signed(),
             ];
-            conn.fetch_all(sql, params).await?
+            conn.fetch_all(LIST_BY_OFFSET, params).await?
         }
         Start::After(position) => {
-            let sql = concat!(
-                select!(),
-                filter!(),
-                "AND (m.created_at, m.id) < ($8, $9) ORDER BY m.created_at DESC, m.id DESC LIMIT $10"
-            );
             let tags = separated(&filter.tags);
             let (created_at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
             let params = params![
@@ -192,7 +207,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 id,
                 i64::from(page.limit) + 1,
             ];
-            conn.fetch_all(sql, params).await?
+            conn.fetch_all(LIST_AFTER, params).await?
         }
     };
     rows.iter().map(model).collect()
@@ -210,7 +225,7 @@ pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
         ModelStatus::Deleted.as_str(),
         lower_case_pattern(filter).as_deref(),
     ];
-    conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
+    conn.fetch_one(COUNT, params).await?.count("n")
 }
 
 /// Changes the state of a model. Returns false if the model is not in state `from`.
@@ -254,4 +269,25 @@ fn separated(tags: &[String]) -> Option<String> {
 
 fn tags(row: &Row) -> Result<Vec<String>> {
     Ok(row.maybe_text("tags")?.map_or_else(Vec::new, |tags| tags.split('\u{1f}').map(str::to_owned).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::query_plan::plans_on;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn models_are_listed_by_the_index_with_state_and_time_of_change() {
+        let none = None::<&str>;
+        let count = params!["w", none, 9_i64, none, none, "deleted", none];
+        let by_offset = params!["w", none, 9_i64, none, none, "deleted", none, 50_i64, 0_i64];
+        let after = params!["w", none, 9_i64, none, none, "deleted", none, i64::MAX, "", 50_i64];
+        let statements = [COUNT, LIST_BY_OFFSET, LIST_AFTER];
+        for plan in plans_on(&TestDatabase::sqlite(), statements, [count, by_offset, after]).await {
+            assert!(plan.contains("SEARCH m USING INDEX models_list (workspace_id=?"), "{plan}");
+            assert!(!plan.contains("FOR ORDER BY"), "{plan}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use plinth_spec::id::WorkspaceId;
+use plinth_spec::page::Total;
 
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx};
@@ -12,37 +13,39 @@ use crate::{Conn, Result, Tx};
 /// Milliseconds per hour. The SQL of the triggers contains the same number.
 const HOUR_MS: i64 = 3_600_000;
 
-// Builds a single statement, which sees each change exactly once: as a row, or as part of a number. The parameters are the
-// workspace, the hour, and the start and end of the time for which renders are counted one by one.
-macro_rules! numbers {
-    ($hours:literal, $sign:literal) => {
-        concat!(
-            "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) ",
-            $sign,
-            " (SELECT count(*) FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
-             AND updated_at >= $3 AND updated_at < $4) AS n FROM (\
-             SELECT renders AS n FROM render_hours WHERE workspace_id = $1 AND hour ",
-            $hours,
-            " $2 UNION ALL SELECT change FROM render_hour_changes WHERE workspace_id = $1 AND hour ",
-            $hours,
-            " $2) numbers"
-        )
-    };
-}
+/// Maximum number of renders that are counted one by one. A database counts that many in 10 to 25 ms.
+const MOST_COUNTED: i64 = 100_000;
 
 /// Returns the number of renders of a workspace that changed at or after `since`. Adds the numbers of whole hours. Of the hour
-/// that contains `since`, the statement counts the renders in the shorter part, before or after `since`, and subtracts or adds
-/// them.
-pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
+/// that contains `since`, the statement counts the renders in the shorter part, before or after `since`. If they are more than
+/// 100 000, the total is an estimate.
+pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<Total> {
+    count_since_reading(conn, workspace, since, MOST_COUNTED).await
+}
+
+/// Works like [`count_since`], but counts at most `most` renders one by one. If the shorter part has more renders, assumes that the
+/// renders of the hour are evenly spread over it.
+async fn count_since_reading(conn: &mut Conn, workspace: &WorkspaceId, since: i64, most: i64) -> Result<Total> {
     let since = since.clamp(0, i64::MAX - HOUR_MS);
     let hour = since / HOUR_MS;
     let (start, end) = (hour * HOUR_MS, (hour + 1) * HOUR_MS);
-    let (sql, from, to) = if since - start < end - since {
-        (numbers!(">=", "-"), start, since)
-    } else {
-        (numbers!(">", "+"), since, end)
-    };
-    conn.fetch_one(sql, params![workspace, hour, from, to]).await?.count("n")
+    let is_before = since - start < end - since;
+    let (from, to) = if is_before { (start, since) } else { (since, end) };
+    // A single statement sees each change exactly once: as a row, or as part of a number.
+    let sql = "SELECT CAST(coalesce(sum(CASE WHEN hour > $2 THEN n END), 0) AS BIGINT) AS later, \
+               CAST(coalesce(sum(CASE WHEN hour = $2 THEN n END), 0) AS BIGINT) AS in_hour, \
+               (SELECT count(*) FROM (SELECT 1 AS one FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
+               AND updated_at >= $3 AND updated_at < $4 LIMIT $5) part) AS in_part FROM (\
+               SELECT hour, renders AS n FROM render_hours WHERE workspace_id = $1 AND hour >= $2 \
+               UNION ALL SELECT hour, change FROM render_hour_changes WHERE workspace_id = $1 AND hour >= $2) numbers";
+    let row = conn.fetch_one(sql, params![workspace, hour, from, to, most.saturating_add(1)]).await?;
+    let (later, in_hour, in_part) = (row.count("later")?, row.count("in_hour")?, row.count("in_part")?);
+    if in_part > most.unsigned_abs() {
+        let after = u128::from(in_hour) * u128::from((end - since).unsigned_abs()) / u128::from(HOUR_MS.unsigned_abs());
+        return Ok(Total::estimate(later + u64::try_from(after).unwrap_or(in_hour)));
+    }
+    let after = if is_before { in_hour.saturating_sub(in_part) } else { in_part };
+    Ok(Total::exact(later + after))
 }
 
 /// Adds at most `limit` recorded changes to the numbers. Returns the number of added changes. Only one transaction at a time may
@@ -94,4 +97,39 @@ pub(crate) async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> 
                UNION ALL SELECT workspace_id, hour, -change FROM render_hour_changes WHERE workspace_id = $1) counted \
                GROUP BY workspace_id, hour";
     tx.execute(sql, params![workspace]).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::test_rows::{ACCOUNT, MODEL, RENDERS_OF_MODEL, WORKSPACE, execute};
+    use crate::{Db, DbOptions};
+
+    const MINUTE_MS: i64 = 60_000;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_total_is_an_estimate_if_many_renders_changed_in_the_part_of_the_hour() {
+        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            execute(&db, &[ACCOUNT, WORKSPACE, MODEL, RENDERS_OF_MODEL]).await;
+            let conn = &mut db.read().await.unwrap();
+            // In the first hour, one render changed in each of the minutes 1 to 40. Two changed in the next hour.
+            for (since, most, total) in [
+                (10 * MINUTE_MS, 9, Total::exact(31 + 2)),
+                (10 * MINUTE_MS, 8, Total::estimate(40 * 50 / 60 + 2)),
+                (40 * MINUTE_MS, 1, Total::exact(1 + 2)),
+                (40 * MINUTE_MS, 0, Total::estimate(40 * 20 / 60 + 2)),
+                (60 * MINUTE_MS, 0, Total::exact(2)),
+            ] {
+                assert_eq!(
+                    count_since_reading(conn, &workspace, since, most).await.unwrap(),
+                    total,
+                    "{most} since {since}"
+                );
+            }
+        }
+    }
 }

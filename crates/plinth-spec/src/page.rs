@@ -101,6 +101,10 @@ pub enum PageMeta {
     Offset {
         /// Number of rows in the whole list.
         total: u64,
+        /// True if `total` is an estimate, because counting all rows would take too long; otherwise absent. As long as rows follow
+        /// the page, an estimate is larger than the number of rows up to the end of the page.
+        #[serde(rename = "totalIsEstimate", skip_serializing_if = "Option::is_none")]
+        total_is_estimate: Option<bool>,
         /// Number of rows before this page.
         offset: u64,
         /// Maximum number of rows on the page.
@@ -115,6 +119,59 @@ pub enum PageMeta {
         #[schema(required)]
         next_cursor: Option<String>,
     },
+}
+
+/// The number of rows in a list, on all pages together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Total {
+    /// Number of rows.
+    pub rows: u64,
+    /// Whether the list may contain another number of rows, because not all were counted.
+    pub is_estimate: bool,
+}
+
+impl Total {
+    /// Returns the total of a list whose rows were all counted.
+    pub const fn exact(rows: u64) -> Self {
+        Self { rows, is_estimate: false }
+    }
+
+    /// Returns the total of a list whose rows were not all counted.
+    pub const fn estimate(rows: u64) -> Self {
+        Self { rows, is_estimate: true }
+    }
+}
+
+/// A page that was requested by offset, after its rows were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffsetPage {
+    /// Number of rows before the page.
+    pub offset: u64,
+    /// Maximum number of rows on the page.
+    pub limit: u32,
+    /// Number of rows on the page.
+    pub rows: u64,
+}
+
+impl OffsetPage {
+    /// Returns the total of the list if the list ends on this page. Returns `None` if the page is full or begins after the end of
+    /// the list, because then the page does not show where the list ends.
+    pub fn total_if_last(&self) -> Option<Total> {
+        let is_last = self.rows < u64::from(self.limit) && (self.rows > 0 || self.offset == 0);
+        is_last.then(|| Total::exact(self.offset + self.rows))
+    }
+
+    /// Returns the metadata of the page. Corrects an estimate that contradicts the page: a client that requests pages until it
+    /// has `total` rows gets all rows, even if the estimate was too small.
+    pub fn meta(&self, total: Total) -> PageMeta {
+        let rows = match total {
+            Total { rows, is_estimate: false } => rows,
+            Total { rows, .. } if self.rows == 0 => rows.min(self.offset),
+            Total { rows, .. } => rows.max(self.offset + self.rows + 1),
+        };
+        let total_is_estimate = total.is_estimate.then_some(true);
+        PageMeta::Offset { total: rows, total_is_estimate, offset: self.offset, limit: self.limit }
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +204,25 @@ mod tests {
     fn an_empty_cursor_starts_at_the_first_row_and_ignores_the_offset() {
         let page = PageRequest::parse(None, Some("nonsense"), Some(""), "").unwrap();
         assert_eq!(page.start, Start::After(None));
+    }
+
+    #[test]
+    fn a_page_that_is_not_full_shows_the_total() {
+        let total = |offset, rows| OffsetPage { offset, limit: 50, rows }.total_if_last();
+        assert_eq!([total(0, 0), total(0, 49), total(100, 1)], [0, 49, 101].map(|rows| Some(Total::exact(rows))));
+        assert_eq!([total(0, 50), total(100, 50), total(100, 0)], [None; 3]);
+    }
+
+    #[test]
+    fn an_estimated_total_is_marked_and_agrees_with_the_page() {
+        let meta =
+            |offset, rows, total| serde_json::to_string(&OffsetPage { offset, limit: 50, rows }.meta(total)).unwrap();
+        let estimate = Total::estimate(10_001);
+        assert_eq!(meta(0, 50, estimate), r#"{"total":10001,"totalIsEstimate":true,"offset":0,"limit":50}"#);
+        // More rows may follow a full page, and none follow an empty page.
+        assert_eq!(meta(20_000, 50, estimate), r#"{"total":20051,"totalIsEstimate":true,"offset":20000,"limit":50}"#);
+        assert_eq!(meta(500, 0, estimate), r#"{"total":500,"totalIsEstimate":true,"offset":500,"limit":50}"#);
+        assert_eq!(meta(500, 0, Total::exact(7)), r#"{"total":7,"offset":500,"limit":50}"#);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{ModelId, RenderId, WorkspaceId};
-use plinth_spec::page::{PageRequest, Position, Start};
+use plinth_spec::page::{PageRequest, Position, Start, Total};
 use plinth_spec::state::RenderStatus;
 
 use super::Render;
 use super::changed_count::count_all_but_older;
+use super::newest_count::{MOST_READ, count_newest};
 use crate::row::Row;
 use crate::sql::{Param, params};
 use crate::states::is_in;
@@ -27,7 +28,7 @@ pub struct RenderFilter {
 
 // The condition of each shape fits one index. With a single condition for all filters, the database would read the whole list. The
 // shape `changed` first finds the few changed renders by the index of `updated_at`, because the database would otherwise search the
-// whole list for them.
+// whole list for them. Its expression `model_id || ''` keeps PostgreSQL from reading all renders of the model by an index.
 macro_rules! filter {
     (none) => {
         " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
@@ -41,12 +42,16 @@ macro_rules! filter {
          AND ($3 IS NULL OR status = $3) AND updated_at >= $4 "
     };
     (changed) => {
-        " FROM renders WHERE id IN (SELECT changed_id FROM changed) AND deleted_at IS NULL AND $2 IS NULL \
-         AND ($3 IS NULL OR status = $3) "
+        " FROM renders WHERE id IN (SELECT changed_id FROM changed) AND deleted_at IS NULL \
+         AND ($2 IS NULL OR model_id || '' = $2) AND ($3 IS NULL OR status = $3) "
     };
     (model) => {
         " FROM renders WHERE model_id = $2 AND workspace_id = $1 AND deleted_at IS NULL \
-         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
+         AND $3 IS NULL AND ($4 IS NULL OR updated_at >= $4) "
+    };
+    (model_status) => {
+        " FROM renders WHERE model_id = $2 AND workspace_id = $1 AND status = $3 AND deleted_at IS NULL \
+         AND ($4 IS NULL OR updated_at >= $4) "
     };
 }
 // Builds a statement that reads a list of renders, with the condition of the given shape.
@@ -54,6 +59,7 @@ macro_rules! over {
     ($shape:expr, $before:expr, $after:expr) => {
         match $shape {
             Shape::Model => concat!($before, filter!(model), $after),
+            Shape::ModelStatus => concat!($before, filter!(model_status), $after),
             Shape::None => concat!($before, filter!(none), $after),
             Shape::Status => concat!($before, filter!(status), $after),
             Shape::Workspace => concat!($before, filter!(workspace), $after),
@@ -73,10 +79,11 @@ macro_rules! over {
 enum Shape {
     None,
     Model,
+    ModelStatus,
     Status,
     /// All renders of the workspace that changed, if they are many.
     Workspace,
-    /// All renders of the workspace that changed, if they are few.
+    /// All renders of the workspace that changed, if they are few. Not for a model that itself has few renders.
     Changed,
 }
 
@@ -86,22 +93,32 @@ pub(super) const FEW_CHANGED: i64 = 5000;
 
 impl Shape {
     async fn of(conn: &mut Conn, filter: &RenderFilter) -> Result<Self> {
-        let Some(since) = filter.updated_since.filter(|_since| filter.model_id.is_none()) else {
-            return Ok(match filter {
-                RenderFilter { model_id: Some(_), .. } => Self::Model,
-                RenderFilter { status: Some(_), .. } => Self::Status,
-                _ => Self::None,
-            });
+        let shape = match filter {
+            RenderFilter { model_id: Some(_), status: Some(_), .. } => Self::ModelStatus,
+            RenderFilter { model_id: Some(_), .. } => Self::Model,
+            RenderFilter { status: Some(_), .. } => Self::Status,
+            RenderFilter { updated_since: Some(_), .. } => Self::Workspace,
+            _ => Self::None,
         };
+        let Some(since) = filter.updated_since else { return Ok(shape) };
+        // A model usually has few renders, of which the changed ones are found faster than all that changed in the workspace.
+        if let Some(model) = &filter.model_id
+            && has_few_renders(conn, &filter.workspace_id, model).await?
+        {
+            return Ok(shape);
+        }
         let sql = "SELECT count(*) AS n FROM (SELECT 1 AS one FROM renders \
                    WHERE workspace_id = $1 AND deleted_at IS NULL AND updated_at >= $2 LIMIT $3) changed";
         let row = conn.fetch_one(sql, params![&filter.workspace_id, since, FEW_CHANGED + 1]).await?;
-        Ok(match filter.status {
-            _ if row.int("n")? <= FEW_CHANGED => Self::Changed,
-            Some(_) => Self::Status,
-            None => Self::Workspace,
-        })
+        Ok(if row.int("n")? <= FEW_CHANGED { Self::Changed } else { shape })
     }
+}
+
+/// Returns whether at most [`FEW_CHANGED`] renders of a workspace are of this model.
+async fn has_few_renders(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId) -> Result<bool> {
+    let sql = "SELECT count(*) AS n FROM (SELECT 1 AS one FROM renders \
+               WHERE workspace_id = $1 AND model_id = $2 AND deleted_at IS NULL LIMIT $3) of_model";
+    Ok(conn.fetch_one(sql, params![workspace, model, FEW_CHANGED + 1]).await?.int("n")? <= FEW_CHANGED)
 }
 
 /// Returns one page of the renders that match a filter, newest first. A page that is requested by a cursor contains one
@@ -184,27 +201,30 @@ async fn find_position(conn: &mut Conn, filter: &RenderFilter, shape: Shape, num
     row.map(|row| Ok(Position { created_at_ms: row.int("created_at")?, id: row.text("id")? })).transpose()
 }
 
-/// Counts the renders that match a filter, on all pages together.
-pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
-    let f = filter;
-    if let RenderFilter { workspace_id, model_id: None, status: None, updated_since: None } = filter {
-        return workspaces::render_count(conn, workspace_id).await;
-    }
-    if let RenderFilter { workspace_id, model_id: None, status: Some(status), updated_since: None } = filter {
-        return render_counts::count(conn, workspace_id, *status).await;
-    }
-    let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
-    let shape = Shape::of(conn, filter).await?;
-    match (shape, f.updated_since, f.status) {
-        (Shape::Workspace, Some(since), None) => return render_hours::count_since(conn, &f.workspace_id, since).await,
+/// Counts the renders that match a filter, on all pages together. The total is exact if numbers of the matching renders are stored, or if
+/// few renders must be read; otherwise it is an estimate.
+pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<Total> {
+    let workspace = &filter.workspace_id;
+    match (Shape::of(conn, filter).await?, filter.updated_since, filter.status) {
+        (Shape::None, ..) => workspaces::render_count(conn, workspace).await.map(Total::exact),
+        (Shape::Status, None, Some(status)) => render_counts::count(conn, workspace, status).await.map(Total::exact),
+        (Shape::Changed, ..) => count_changed(conn, filter).await.map(Total::exact),
+        (Shape::Workspace, Some(since), _) => render_hours::count_since(conn, workspace, since).await,
         (Shape::Status, Some(since), Some(status)) => {
-            if let Some(total) = count_all_but_older(conn, &f.workspace_id, status, since).await? {
-                return Ok(total);
+            match count_all_but_older(conn, workspace, status, since).await? {
+                Some(rows) => Ok(Total::exact(rows)),
+                None => count_newest(conn, filter, MOST_READ).await,
             }
         }
-        _ => {}
+        _ => count_newest(conn, filter, MOST_READ).await,
     }
-    conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
+}
+
+/// Counts the renders that match a filter, of which few have changed.
+async fn count_changed(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
+    let f = filter;
+    let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
+    conn.fetch_one(over!(Shape::Changed, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
 /// The fields of a render that the list of a model's renders shows.
@@ -326,7 +346,22 @@ mod tests {
     use plinth_testkit::TestDatabase;
 
     use super::*;
+    use crate::query_plan::plans_on;
+    use crate::sql::Sql;
     use crate::{Db, DbError, DbOptions};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_renders_of_a_model_in_one_state_are_found_by_an_index() {
+        let sql = over!(
+            Shape::ModelStatus,
+            "SELECT settings",
+            "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
+        );
+        let parameters = params!["w", "m", "failed", None::<i64>, i64::MAX, "", 50_i64];
+        let [plan] = plans_on(&TestDatabase::sqlite(), [Sql::from(sql)], [parameters]).await;
+        assert!(plan.contains("INDEX renders_model_status (model_id=? AND workspace_id=? AND status=? AND "), "{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn renders_with_the_settings_of_a_look_are_found_by_an_index_of_settings() {

@@ -88,6 +88,7 @@ pub(crate) use columns;
 // These modules use the macro `columns!`, which must be declared before them.
 mod changed_count;
 mod lists;
+mod newest_count;
 mod replay;
 
 /// Inserts a render and increments its workspace's counter of renders.

@@ -1,7 +1,7 @@
 //! Credit packs on sale, and ledger entries.
 
 use plinth_db::{ledger, products};
-use plinth_spec::page::{PageMeta, PageRequest, Start};
+use plinth_spec::page::{OffsetPage, PageRequest, Start, Total};
 use plinth_spec::wire::{LedgerEntry, Page, Product};
 
 use crate::access::Caller;
@@ -42,6 +42,7 @@ impl Service {
         let mut conn = self.db.read().await?;
         let data = ledger::list(&mut conn, &caller.payer_id, workspace, page.limit, offset).await?;
         let total = ledger::count(&mut conn, &caller.payer_id, workspace).await?;
-        Ok(Page { data, meta: PageMeta::Offset { total, offset, limit: page.limit } })
+        let shown = OffsetPage { offset, limit: page.limit, rows: data.len() as u64 };
+        Ok(Page { data, meta: shown.meta(Total::exact(total)) })
     }
 }

@@ -3,7 +3,7 @@
 use plinth_db::models::{self, Model, ModelFilter};
 use plinth_db::renders;
 use plinth_spec::id::ModelId;
-use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
+use plinth_spec::page::{OffsetPage, PageMeta, PageRequest, Position, Start, Total, cursor_from_position};
 use plinth_spec::state::ModelStates;
 use plinth_spec::wire::{CheckHash, HashMatch, ModelDetail, ModelRow, Page, RenderSummary, Timestamp};
 use plinth_spec::{ErrorCode, limits};
@@ -66,7 +66,11 @@ impl Service {
         let mut rows = models::list(&mut conn, &filter, &page).await?;
         let meta = match page.start {
             Start::Offset(offset) => {
-                PageMeta::Offset { total: models::count(&mut conn, &filter).await?, offset, limit: page.limit }
+                let shown = OffsetPage { offset, limit: page.limit, rows: rows.len() as u64 };
+                shown.meta(match shown.total_if_last() {
+                    Some(total) => total,
+                    None => Total::exact(models::count(&mut conn, &filter).await?),
+                })
             }
             Start::After(_) => {
                 let goes_on = rows.len() > page.limit as usize;

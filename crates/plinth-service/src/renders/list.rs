@@ -4,7 +4,7 @@ use plinth_db::ledger;
 use plinth_db::renders::{self, RenderFilter};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::limits;
-use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
+use plinth_spec::page::{OffsetPage, PageMeta, PageRequest, Position, Start, Total, cursor_from_position};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::{Page, Render, Timestamp};
 
@@ -82,8 +82,12 @@ impl Service {
         };
         let meta = match page.start {
             Start::Offset(offset) => {
-                let total = if nothing { 0 } else { renders::count(&mut conn, &filter).await? };
-                PageMeta::Offset { total, offset, limit: page.limit }
+                let shown = OffsetPage { offset, limit: page.limit, rows: rows.len() as u64 };
+                shown.meta(match shown.total_if_last() {
+                    Some(total) => total,
+                    None if nothing => Total::exact(0),
+                    None => renders::count(&mut conn, &filter).await?,
+                })
             }
             Start::After(_) => {
                 let goes_on = rows.len() > page.limit as usize;

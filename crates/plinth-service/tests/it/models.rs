@@ -239,7 +239,7 @@ async fn pages_go_by_offset_or_cursor(address: &str) {
     let list = async |query: ModelQuery| test_service.service.list_models(&test_service.caller, &query).await;
     let text = |value: &str| Some(value.to_owned());
     let page = list(ModelQuery { limit: text("2"), offset: text("1"), ..ModelQuery::default() }).await.unwrap();
-    assert_eq!(page.meta, PageMeta::Offset { total: 5, offset: 1, limit: 2 });
+    assert_eq!(page.meta, PageMeta::Offset { total: 5, total_is_estimate: None, offset: 1, limit: 2 });
     assert_eq!(page.data[0].original_name, "m3.glb");
     let mut cursor = text("");
     let mut seen = Vec::new();

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error_code::ErrorCode;
-use crate::page::PageMeta;
+use crate::page::{OffsetPage, PageMeta, Total};
 
 /// Body of a successful response.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -25,7 +25,8 @@ impl<T> Page<T> {
     /// Returns a list that fits on a single page.
     pub fn whole(data: Vec<T>) -> Self {
         let total = data.len() as u64;
-        Self { data, meta: PageMeta::Offset { total, offset: 0, limit: u32::try_from(total).unwrap_or(u32::MAX) } }
+        let limit = u32::try_from(total).unwrap_or(u32::MAX);
+        Self { data, meta: OffsetPage { offset: 0, limit, rows: total }.meta(Total::exact(total)) }
     }
 }
 

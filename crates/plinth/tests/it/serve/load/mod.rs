@@ -89,7 +89,7 @@ async fn quiet(server: &Process, client: &Client) {
     ] {
         measure(server, client, what, (1, 200), move |_request| format!("/renders?{query}")).await;
     }
-    // The server computes the totals of these lists by counting rows.
+    // The total of the first list is an estimate, that of the second is the sum of the numbers of all hours.
     for (what, query) in [
         ("modelId, all, offset", format!("model={model}")),
         ("updatedSince, all, offset", "updatedSince=2000-01-01T00:00:00Z".to_owned()),
