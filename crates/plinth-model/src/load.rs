@@ -273,7 +273,8 @@ fn resolved_textures(textures: Vec<Option<Texture>>, images: &mut Vec<Image>) ->
     let missing = textures.iter().any(Option::is_none) || images.iter().any(|i| i.pixels.is_empty());
     let white = images.len();
     if missing {
-        images.push(Image { width: 1, height: 1, pixels: vec![255; 4], source_width: 1, source_height: 1 });
+        let (pixels, encoded_hash) = (vec![255; 4], None);
+        images.push(Image { width: 1, height: 1, pixels, source_width: 1, source_height: 1, encoded_hash });
     }
     textures
         .into_iter()

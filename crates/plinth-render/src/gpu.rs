@@ -88,6 +88,8 @@ pub struct Gpu {
     written: AtomicU64,
     /// Whether visible surfaces are always determined on the device (see [`crate::host_visibility`]).
     pub(crate) keeps_visibility: bool,
+    /// Whether all mip levels of images are uploaded (see `upload/first_level.rs`).
+    pub(crate) keeps_levels: bool,
 }
 
 /// An error that the device has reported since the last check.
@@ -160,7 +162,7 @@ impl Gpu {
         let fault = Arc::new(Mutex::new(None));
         watch(&device, &fault);
         let (device, written) = (Device::new(device), AtomicU64::new(0));
-        Ok(Self { device, queue, report, fault, written, keeps_visibility: false })
+        Ok(Self { device, queue, report, fault, written, keeps_visibility: false, keeps_levels: false })
     }
 
     /// Caches pipelines, images and light in memory between scenes, for a process that draws one picture after another.
@@ -173,6 +175,12 @@ impl Gpu {
     /// does so if a software driver draws. The pictures are the same except for rounding, so this is for comparisons.
     pub fn keep_visibility_on_device(&mut self) {
         self.keeps_visibility = true;
+    }
+
+    /// Uploads all mip levels of images from now on. Without this call, fine levels that no frame can read are left
+    /// out. The pictures are the same, so this is for comparisons.
+    pub fn keep_all_mip_levels(&mut self) {
+        self.keeps_levels = true;
     }
 
     /// Returns the properties of the opened adapter.

@@ -118,8 +118,8 @@ mod tests {
         let scene = triangle_scene();
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
         let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
-        let renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
-        let uses_two = |views: usize| renderer.second_device(views, Views::MIN_FOR_SECOND_DEVICE).is_some();
+        let mut renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
+        let mut uses_two = |views: usize| renderer.second_device(views, Views::MIN_FOR_SECOND_DEVICE).is_some();
         let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         assert!(!uses_two(19));
         assert_eq!(uses_two(20), gpu.is_software() && has_cores);

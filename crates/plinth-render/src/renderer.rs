@@ -43,7 +43,7 @@ use crate::upload::geometry_cache::geometry;
 use crate::upload::pool::{Model, number_triangles};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
-use crate::upload::texture::Textures;
+use crate::upload::texture::{MipLevels, Textures};
 use crate::used_materials::{MaterialUses, upload_materials, upload_scaled_volumes, wanted_images};
 use crate::view::View;
 
@@ -66,6 +66,8 @@ pub struct Renderer<'g> {
     pub(crate) pose_light: Option<PoseLight>,
     /// New light that is not stored in the cache before the first frame is finished.
     pub(crate) deferred_store: DeferredStore,
+    /// Mip levels for a second device, until pictures are drawn.
+    pub(crate) mip_levels: MipLevels,
     /// Time in the clip whose pose the model has.
     pub(crate) clip_time: Option<f32>,
     layouts: Layouts,
@@ -121,7 +123,10 @@ impl<'g> Renderer<'g> {
             let inputs = &PrepareInputs { any_camera, ..*inputs };
             let ((light, fresh), textures) = rayon::join(
                 || prepared(gpu, inputs, cache),
-                || Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed)),
+                || {
+                    let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
+                    Textures::upload(gpu, &scene.model, wanted, MipLevels::default())
+                },
             );
             // The renderer of a moving model changes the light, and the first view of a dataset is not urgent.
             if scene.is_dataset || inputs.moving.contains(&true) {
@@ -264,6 +269,7 @@ impl<'g> Renderer<'g> {
             light,
             pose_light,
             deferred_store: DeferredStore::default(),
+            mip_levels: textures.into_levels(),
             clip_time: first_clip_time(scene),
             layouts,
             switches,

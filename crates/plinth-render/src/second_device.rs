@@ -8,7 +8,7 @@ use crate::RenderError;
 use crate::gpu::{Gpu, GpuOptions};
 use crate::prepare::Prepared;
 use crate::renderer::{Picture, Renderer, with_prepare_inputs};
-use crate::upload::texture::Textures;
+use crate::upload::texture::{MipLevels, Textures};
 use crate::used_materials::wanted_images;
 
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
@@ -22,6 +22,7 @@ pub(crate) struct SecondDevice<'g> {
     first: &'g Gpu,
     picture: Picture,
     light: Arc<Prepared>,
+    mip_levels: MipLevels,
 }
 
 impl SecondDevice<'_> {
@@ -32,6 +33,7 @@ impl SecondDevice<'_> {
         let open = || {
             let mut opened = Gpu::open(&GpuOptions { adapter: Some(self.first.report().name.clone()) }).ok()?;
             opened.keeps_visibility = self.first.keeps_visibility;
+            opened.keeps_levels = self.first.keeps_levels;
             Some(opened)
         };
         let Some(cache) = self.first.device.cache() else { return open().map(Arc::new) };
@@ -47,9 +49,13 @@ impl SecondDevice<'_> {
     /// Creates the renderer for the second device.
     /// Errors: if the device fails.
     pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
-        with_prepare_inputs(gpu, scene, self.picture, |inputs| {
-            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed));
-            Renderer::assemble(gpu, self.picture, inputs, (self.light, None), textures)
+        let Self { picture, light, mip_levels, .. } = self;
+        with_prepare_inputs(gpu, scene, picture, |inputs| {
+            let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
+            let textures = Textures::upload(gpu, &scene.model, wanted, mip_levels);
+            let mut renderer = Renderer::assemble(gpu, picture, inputs, (light, None), textures)?;
+            renderer.mip_levels = MipLevels::default();
+            Ok(renderer)
         })
     }
 }
@@ -57,8 +63,10 @@ impl SecondDevice<'_> {
 impl<'g> Renderer<'g> {
     /// Returns the data for drawing the scene on a second device, too. Returns `None` if a second device would not
     /// shorten the time for this number of pictures. `min_pictures` is the minimum number for which it may. A second
-    /// device helps software drivers, because they process the triangles of a device on only one core.
-    pub(crate) fn second_device(&self, pictures: usize, min_pictures: usize) -> Option<SecondDevice<'g>> {
+    /// device helps software drivers, because they process the triangles of a device on only one core. In any case, the
+    /// mip levels for a second device are removed from `self`.
+    pub(crate) fn second_device(&mut self, pictures: usize, min_pictures: usize) -> Option<SecondDevice<'g>> {
+        let mip_levels = std::mem::take(&mut self.mip_levels);
         let size = u64::from(self.picture.width) * u64::from(self.picture.height);
         let helps = self.gpu.is_software()
             && pictures >= min_pictures
@@ -68,6 +76,11 @@ impl<'g> Renderer<'g> {
             && !self.gpu_scene.moves()
             && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MAX_ALLOCATED_BYTES)
             && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        helps.then(|| SecondDevice { first: self.gpu, picture: self.picture, light: Arc::clone(&self.light) })
+        helps.then(|| SecondDevice {
+            first: self.gpu,
+            picture: self.picture,
+            light: Arc::clone(&self.light),
+            mip_levels,
+        })
     }
 }

@@ -7,24 +7,29 @@ use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::gpu::Gpu;
 use crate::opacity::{MIN_OPAQUE_ALPHA, with_opaque_texels};
+use crate::prepare::PrepareInputs;
+use crate::upload::first_level::first_levels;
 use crate::upload::geometry::{DrawMode, MaterialUse, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, VolumeScale, used_slots, variant_key};
 use crate::upload::material_sets;
-use crate::upload::texture::Textures;
+use crate::upload::texture::{Textures, WantedImage};
 
-/// Returns the images that the used materials read, with their encodings.
-pub(crate) fn wanted_images(scene: &Scene, posed: &[PosedPrimitive]) -> Vec<(usize, plinth_model::TextureEncoding)> {
-    let model: &Model = &scene.model;
-    used_materials(scene, posed)
-        .into_iter()
-        .flat_map(|index| {
-            let material = &model.materials[index];
-            used_slots(model, material).into_iter().filter_map(move |used| {
-                let reference = used.slot.of(material)?;
-                Some((model.textures.get(reference.texture)?.image, used.slot.encoding()))
-            })
-        })
-        .collect()
+/// Returns the images that the used materials read. `size` is the width and the height of the frames.
+pub(crate) fn wanted_images(gpu: &Gpu, inputs: &PrepareInputs<'_>, size: (u32, u32)) -> BTreeSet<WantedImage> {
+    let model: &Model = &inputs.scene.model;
+    let first_levels = first_levels(gpu, inputs, size);
+    let mut wanted = BTreeSet::new();
+    for index in used_materials(inputs.scene, inputs.posed) {
+        let material = &model.materials[index];
+        for used in used_slots(model, material) {
+            let texture = used.slot.of(material).and_then(|reference| model.textures.get(reference.texture));
+            if let Some(image) = texture.map(|texture| texture.image) {
+                let first_level = first_levels.get(&image).copied().unwrap_or(0);
+                wanted.insert(WantedImage { image, encoding: used.slot.encoding(), first_level });
+            }
+        }
+    }
+    wanted
 }
 
 fn used_materials(scene: &Scene, posed: &[PosedPrimitive]) -> BTreeSet<usize> {

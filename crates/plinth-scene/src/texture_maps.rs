@@ -109,7 +109,7 @@ fn is_white(image: &Image, channel: usize) -> bool {
 
 /// Returns a copy of an image in which a channel is white.
 fn whitened(image: &Image, channel: usize) -> Image {
-    let mut copy = image.clone();
+    let mut copy = Image { encoded_hash: None, ..image.clone() };
     copy.pixels.as_chunks_mut::<4>().0.iter_mut().for_each(|texel| texel[channel] = 255);
     copy
 }
@@ -129,7 +129,8 @@ mod tests {
 
     /// Returns a model whose `materials` materials have one metallic-roughness texture with a single texel.
     fn model_of(texel: [u8; 4], materials: usize) -> Model {
-        let image = Image { width: 1, height: 1, pixels: texel.to_vec(), ..Image::default() };
+        let encoded_hash = Some([1; 16]);
+        let image = Image { width: 1, height: 1, pixels: texel.to_vec(), encoded_hash, ..Image::default() };
         let reference = TextureRef { texture: 0, uv_set: 0, transform: None };
         let material = Material { metallic_roughness_texture: Some(reference), ..Material::default() };
         Model {
@@ -156,6 +157,7 @@ mod tests {
         }
         assert_eq!(model.images.len(), 3, "the image and a copy for each channel");
         assert_eq!(model.images[0].pixels, [10, 20, 30, 40]);
+        assert!(model.images[1..].iter().all(|copy| copy.encoded_hash.is_none()), "the hash is that of the original");
         for material in 0..50 {
             assert_eq!(texel_of(&model, material).unwrap(), [10, 255, 30, 40]);
             assert_eq!(texel_of(&model, material + 50).unwrap(), [10, 20, 255, 40]);

@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
+use twox_hash::XxHash3_128;
 
 use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
 use super::raster::Raster;
@@ -176,7 +177,9 @@ fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
         Some(Kind::Ktx2) => ktx2(&bytes, index)?,
         _ => raster(&bytes, source.limits).map_err(|problem| unreadable(index, problem))?,
     };
-    Ok(raster.into_image(max_side))
+    // Hashing the encoded bytes takes much less time than hashing the pixels.
+    let encoded_hash = Some(XxHash3_128::oneshot(&bytes).to_le_bytes());
+    Ok(Image { encoded_hash, ..raster.into_image(max_side) })
 }
 
 /// Decodes a PNG, JPEG or WebP image.

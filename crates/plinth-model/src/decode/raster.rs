@@ -43,7 +43,7 @@ impl Raster {
             2 => rgba(&self.bytes, |[g, a]: [u8; 2]| [g, g, g, a]),
             _ => rgba(&self.bytes, |[g]: [u8; 1]| [g, g, g, 255]),
         };
-        Image { width: self.width, height: self.height, pixels, source_width, source_height }
+        Image { width: self.width, height: self.height, pixels, source_width, source_height, encoded_hash: None }
     }
 
     /// Averages blocks of 2 × 2 pixels. The stored bytes are averaged without decoding sRGB. The error is not visible,

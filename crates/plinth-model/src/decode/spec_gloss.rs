@@ -119,6 +119,7 @@ impl SourceTextures<'_> {
             pixels: Vec::with_capacity(width as usize * height as usize * 4),
             source_width: width,
             source_height: height,
+            encoded_hash: None,
         };
         let (mut base, mut rough) = (blank(), blank());
         let mean = self.gloss.filter(|_| !self.same_coordinates).map(mean_texel);

@@ -92,6 +92,17 @@ pub struct Image {
     pub source_width: u32,
     /// Height of the image in the file in pixels, before downscaling.
     pub source_height: u32,
+    /// Hash of the encoded bytes from which all pixels were decoded; `None` if it is not known. Whoever changes pixels
+    /// must set it to `None`.
+    pub encoded_hash: Option<[u8; 16]>,
+}
+
+impl Image {
+    /// Returns bytes that, together with the width and the height, identify the pixels within one build of the program:
+    /// the hash of the encoded bytes or, if it is not known, the pixels themselves.
+    pub fn identity(&self) -> &[u8] {
+        self.encoded_hash.as_ref().map_or(&self.pixels, |hash| hash.as_slice())
+    }
 }
 
 impl std::fmt::Debug for Image {

@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_height_map_beyond_the_limit_is_not_used_as_a_normal_map() {
-        let grey = Image { width: 1, height: 1, pixels: vec![128; 3], source_width: 1, source_height: 1 };
+        let grey = Image { width: 1, height: 1, pixels: vec![128; 3], ..Image::default() };
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         writer.start_file("t.png", SimpleFileOptions::default()).unwrap();
         writer.write_all(&png(&grey, image::ExtendedColorType::Rgb8, "t.png").unwrap().bytes).unwrap();

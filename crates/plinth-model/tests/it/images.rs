@@ -214,6 +214,17 @@ fn images_are_halved_until_they_fit_and_keep_their_source_size() {
 }
 
 #[test]
+fn decoded_images_are_identified_by_a_hash_of_their_encoded_bytes() {
+    let [red, blue] = [[255, 0, 0, 255], [0, 0, 255, 255]].map(|pixel| decoded("image/png", &png(1, 1, &pixel)));
+    assert_eq!(red.identity().len(), 16);
+    assert_ne!(red.identity(), blue.identity());
+    assert_eq!(red.identity(), decoded("image/png", &png(1, 1, &[255, 0, 0, 255])).identity());
+    // The hash of pictures is not known, because they depend on more than their bytes.
+    let picture = read_picture(&png(1, 1, &[255, 0, 0, 255]), &Limits::default(), 8).unwrap();
+    assert_eq!(picture.identity(), [255, 0, 0, 255]);
+}
+
+#[test]
 fn halving_averages_blocks_of_pixels_for_every_channel_count() {
     let options = LoadOptions { max_texture_side: 1, ..LoadOptions::default() };
     for (color, channels, expected) in [

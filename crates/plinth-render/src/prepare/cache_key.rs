@@ -121,5 +121,5 @@ fn add_primitives(key: &mut Key, inputs: &PrepareInputs<'_>) {
     }
     let images: Vec<_> = images.into_iter().filter_map(|index| model.images.get(index)).collect();
     key.list(&images.iter().map(|image| [image.width, image.height]).collect::<Vec<_>>());
-    key.long_lists(&images.iter().map(|image| image.pixels.as_slice()).collect::<Vec<_>>());
+    key.long_lists(&images.iter().map(|image| image.identity()).collect::<Vec<_>>());
 }

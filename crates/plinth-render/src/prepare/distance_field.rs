@@ -409,7 +409,7 @@ mod tests {
     fn a_smooth_texel_or_a_smooth_coat_makes_a_material_polished() {
         let mut model = Model::default();
         let pixels = [[0, 200, 0, 255], [0, 100, 0, 255]].concat();
-        model.images.push(Arc::new(Image { width: 2, height: 1, pixels, source_width: 2, source_height: 1 }));
+        model.images.push(Arc::new(Image { width: 2, height: 1, pixels, ..Image::default() }));
         model.textures.push(Texture { image: 0, sampler: Sampler::default() });
         let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
         let rough = Material { perceptual_roughness: 1.0, ..Material::default() };

@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod boxes;
 pub(crate) mod closed;
+pub(crate) mod first_level;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod geometry_cache;

@@ -1,7 +1,7 @@
 //! Uploads images with their mip levels.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, PoisonError};
 
 use plinth_model::{Image, Model, Sampler, TextureEncoding, Wrap};
@@ -11,25 +11,43 @@ use twox_hash::XxHash3_128;
 use crate::gpu::Gpu;
 use crate::gpu_types::rounded;
 
+/// Maximum number of samples of an anisotropic texture lookup.
+pub(super) const MAX_ANISOTROPY: u16 = 8;
+
+/// An image to upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WantedImage {
+    /// Index of the image in the model.
+    pub(crate) image: usize,
+    pub(crate) encoding: TextureEncoding,
+    /// The finest mip level that is uploaded.
+    pub(crate) first_level: u32,
+}
+
+/// Mip levels that were computed for one device and can be uploaded to another one. Level 0 is not among them, because
+/// it is the image itself.
+#[derive(Default)]
+pub(crate) struct MipLevels(BTreeMap<WantedImage, Vec<Level<'static>>>);
+
 /// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
     views: Views,
     samplers: BTreeMap<SamplerKey, wgpu::Sampler>,
+    levels: MipLevels,
 }
 
 impl Textures {
-    /// Uploads images of a model. `wanted` contains their indices and encodings.
-    pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, TextureEncoding)>) -> Self {
-        wanted.sort_unstable();
-        wanted.dedup();
-        let views = match gpu.device.cache() {
+    /// Uploads images of a model. Mip levels that are not in `known` are computed.
+    pub(crate) fn upload(gpu: &Gpu, model: &Model, wanted: BTreeSet<WantedImage>, known: MipLevels) -> Self {
+        let wanted = wanted.into_iter().collect();
+        let (views, levels) = match gpu.device.cache() {
             Some(device_cache) => {
                 let mut kept = device_cache.images.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.upload(gpu, model, wanted)
+                kept.upload(gpu, model, wanted, known)
             }
-            None => upload_all(gpu, model, wanted),
+            None => upload_all(gpu, model, wanted, known),
         };
-        Self { views, samplers: BTreeMap::new() }
+        Self { views, samplers: BTreeMap::new(), levels }
     }
 
     /// Returns the view of an uploaded image. Returns `None` if the image was not uploaded with this encoding.
@@ -41,44 +59,74 @@ impl Textures {
     pub(crate) fn sampler(&mut self, gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         self.samplers.entry(sampler_key(sampler)).or_insert_with(|| create_sampler(gpu, sampler)).clone()
     }
+
+    /// Returns the mip levels that were uploaded, except for those that were cached. Only a software driver uses a
+    /// second device, so with a graphics card no levels are kept.
+    pub(crate) fn into_levels(self) -> MipLevels {
+        self.levels
+    }
 }
 
 type Views = BTreeMap<(usize, TextureEncoding), wgpu::TextureView>;
 
-fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
-    let upload = |(index, encoding): (usize, _)| {
-        let image: &Image = &model.images[index];
-        let levels = mip_chain(image, encoding);
-        ((index, encoding), upload_levels(gpu, &levels))
+fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, known: MipLevels) -> (Views, MipLevels) {
+    let MipLevels(mut known) = known;
+    let with_known: Vec<_> = wanted.into_iter().map(|wanted| (wanted, known.remove(&wanted))).collect();
+    let upload = |(wanted, known): (WantedImage, Option<Vec<Level<'static>>>)| {
+        let WantedImage { image, encoding, first_level } = wanted;
+        let whole = Level::of(&model.images[image]);
+        let smaller = known.unwrap_or_else(|| smaller_levels(&whole, encoding, first_level));
+        let levels: Vec<&Level<'_>> = (first_level == 0).then_some(&whole).into_iter().chain(&smaller).collect();
+        let view = upload_levels(gpu, &levels);
+        (((image, encoding), view), gpu.is_software().then_some((wanted, smaller)))
     };
-    wanted.into_par_iter().map(upload).collect()
+    let uploaded: Vec<_> = with_known.into_par_iter().map(upload).collect();
+    let (views, levels): (Views, Vec<_>) = uploaded.into_iter().unzip();
+    (views, MipLevels(levels.into_iter().flatten().collect()))
 }
 
-/// Uploaded images of the scene that was drawn last, by size, encoding and hash of their pixels.
+/// An uploaded image of the scene that was drawn last.
+#[derive(Clone)]
+struct CachedImage {
+    first_level: u32,
+    view: wgpu::TextureView,
+}
+
+/// Identifies a cached image: its size, its encoding, and a hash of its content.
+type ImageKey = (u32, u32, TextureEncoding, u128);
+
+/// Uploaded images of the scene that was drawn last.
 #[derive(Default)]
-pub(crate) struct ImageCache(BTreeMap<(u32, u32, TextureEncoding, u128), wgpu::TextureView>);
+pub(crate) struct ImageCache(BTreeMap<ImageKey, CachedImage>);
 
 impl ImageCache {
-    /// Uploads the images that are not cached, and removes cached images that are not wanted.
-    fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
-        let key = |(index, encoding): &(usize, TextureEncoding)| {
-            let image = &model.images[*index];
-            (image.width, image.height, *encoding, XxHash3_128::oneshot(&image.pixels))
+    /// Uploads the images that are not cached with all levels that are wanted, and removes cached images that are not
+    /// wanted.
+    fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, known: MipLevels) -> (Views, MipLevels) {
+        let key = |wanted: &WantedImage| -> ImageKey {
+            let image = &model.images[wanted.image];
+            (image.width, image.height, wanted.encoding, XxHash3_128::oneshot(image.identity()))
         };
         let keys: Vec<_> = wanted.par_iter().map(key).collect();
-        let is_missing = |key| !self.0.contains_key(key);
-        let missing = wanted.iter().zip(&keys).filter(|(_, key)| is_missing(key)).map(|(image, _)| *image).collect();
-        let uploaded = upload_all(gpu, model, missing);
+        let is_missing = |wanted: &WantedImage, key: &ImageKey| {
+            self.0.get(key).is_none_or(|cached| cached.first_level > wanted.first_level)
+        };
+        let pairs = wanted.iter().zip(&keys);
+        let missing = pairs.filter(|(wanted, key)| is_missing(wanted, key)).map(|(wanted, _key)| *wanted).collect();
+        let (uploaded, levels) = upload_all(gpu, model, missing, known);
         let mut views = Views::new();
         let mut kept = BTreeMap::new();
-        for (image, key) in wanted.into_iter().zip(keys) {
-            if let Some(view) = uploaded.get(&image).or_else(|| self.0.get(&key)) {
-                views.insert(image, view.clone());
-                kept.insert(key, view.clone());
+        for (wanted, key) in wanted.into_iter().zip(keys) {
+            let place = (wanted.image, wanted.encoding);
+            let new = uploaded.get(&place).cloned();
+            let new = new.map(|view| CachedImage { first_level: wanted.first_level, view });
+            if let Some(image) = new.or_else(|| self.0.get(&key).cloned()) {
+                views.insert(place, image.view.clone());
+                kept.insert(key, image);
             }
         }
         self.0 = kept;
-        views
+        (views, levels)
     }
 }
 
@@ -119,7 +167,7 @@ fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         min_filter: filter(min_nearest),
         mipmap_filter: if smooth { wgpu::MipmapFilterMode::Linear } else { wgpu::MipmapFilterMode::Nearest },
         // On software drivers, anisotropic filtering more than doubles the time of a frame.
-        anisotropy_clamp: if smooth && !gpu.is_software() { 8 } else { 1 },
+        anisotropy_clamp: if smooth && !gpu.is_software() { MAX_ANISOTROPY } else { 1 },
         ..Default::default()
     })
 }
@@ -131,16 +179,32 @@ struct Level<'a> {
     pixels: Cow<'a, [u8]>,
 }
 
-/// Returns all mip levels down to one texel. Each level is averaged from the previous level, in the space that the
-/// encoding requires.
-fn mip_chain(image: &Image, encoding: TextureEncoding) -> Vec<Level<'_>> {
-    let pixels = Cow::Borrowed(image.pixels.as_slice());
-    let mut levels = vec![Level { width: image.width.max(1), height: image.height.max(1), pixels }];
-    while let Some(last) = levels.last() {
-        if last.width == 1 && last.height == 1 {
-            break;
+impl<'a> Level<'a> {
+    /// Returns level 0 of an image.
+    fn of(image: &'a Image) -> Self {
+        let pixels = Cow::Borrowed(image.pixels.as_slice());
+        Self { width: image.width.max(1), height: image.height.max(1), pixels }
+    }
+
+    const fn is_last(&self) -> bool {
+        self.width == 1 && self.height == 1
+    }
+}
+
+/// Returns the mip levels from level 1 or, if it is greater, from `first` down to one texel. Each level is averaged
+/// from the previous level, in the space that the encoding requires. `whole` is level 0.
+fn smaller_levels(whole: &Level<'_>, encoding: TextureEncoding, first: u32) -> Vec<Level<'static>> {
+    let mut levels: Vec<Level<'static>> = Vec::new();
+    for number in 1.. {
+        let next = match levels.last() {
+            Some(above) if !above.is_last() => halve(above, encoding),
+            None if !whole.is_last() => halve(whole, encoding),
+            _ => break,
+        };
+        // Only the last one of the levels before `first` is needed, to compute the next level.
+        if number <= first {
+            levels.clear();
         }
-        let next = halve(last, encoding);
         levels.push(next);
     }
     levels
@@ -246,7 +310,7 @@ pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
     LINEAR[usize::from(encoded)]
 }
 
-fn upload_levels(gpu: &Gpu, levels: &[Level<'_>]) -> wgpu::TextureView {
+fn upload_levels(gpu: &Gpu, levels: &[&Level<'_>]) -> wgpu::TextureView {
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("image"),
         size: wgpu::Extent3d { width: levels[0].width, height: levels[0].height, depth_or_array_layers: 1 },
@@ -282,13 +346,15 @@ fn upload_levels(gpu: &Gpu, levels: &[Level<'_>]) -> wgpu::TextureView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::GpuOptions;
 
     #[test]
     fn levels_are_means_of_the_level_above_also_with_odd_sides() {
         for (width, height) in [(8, 4), (5, 3), (1, 6), (7, 1), (1, 1)] {
             let pixels: Vec<u8> = (0..width * height * 4).map(|i| (i * 37 % 251) as u8).collect();
-            let image = Image { width, height, pixels, source_width: width, source_height: height };
-            let levels = mip_chain(&image, TextureEncoding::Linear);
+            let image = Image { width, height, pixels, ..Image::default() };
+            let mut levels = vec![Level::of(&image)];
+            levels.extend(smaller_levels(&Level::of(&image), TextureEncoding::Linear, 0));
             for pair in levels.windows(2) {
                 let [above, level] = pair else { continue };
                 assert_eq!((level.width, level.height), ((above.width / 2).max(1), (above.height / 2).max(1)));
@@ -305,6 +371,43 @@ mod tests {
             }
             assert_eq!(levels.last().map(|level| level.pixels.len()), Some(4));
         }
+    }
+
+    #[test]
+    fn levels_are_the_same_if_finer_ones_are_left_out() {
+        let pixels: Vec<u8> = (0..16 * 8 * 4_u32).map(|i| (i * 37 % 251) as u8).collect();
+        let image = Image { width: 16, height: 8, pixels, ..Image::default() };
+        for encoding in [TextureEncoding::Linear, TextureEncoding::Srgb, TextureEncoding::Normal] {
+            let levels = |first: u32| {
+                let levels = smaller_levels(&Level::of(&image), encoding, first).into_iter();
+                levels.map(|level| (level.width, level.height, level.pixels.into_owned())).collect::<Vec<_>>()
+            };
+            let all = levels(0);
+            assert_eq!(all.len(), 4);
+            for first in 1..=4 {
+                assert!(levels(first) == all[first as usize - 1..], "{encoding:?} from level {first}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cached_image_is_uploaded_again_only_for_finer_levels() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4], ..Image::default() };
+        let model = Model { images: vec![image.into()], ..Model::default() };
+        let mut cache = ImageCache::default();
+        let mut upload = |first_level: u32| {
+            let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level };
+            let (views, levels) = cache.upload(&gpu, &model, vec![wanted], MipLevels::default());
+            let texture = views[&(0, TextureEncoding::Srgb)].texture().clone();
+            (texture.width(), texture.mip_level_count(), levels.0.len())
+        };
+        let computed = usize::from(gpu.is_software());
+        assert_eq!(upload(1), (4, 3, computed));
+        assert_eq!(upload(2), (4, 3, 0));
+        assert_eq!(upload(0), (8, 4, computed));
+        assert_eq!(upload(1), (8, 4, 0));
+        gpu.check().unwrap();
     }
 
     #[test]

@@ -23,8 +23,7 @@ fn still_life() -> Model {
         width: 2,
         height: 1,
         pixels: vec![220, 30, 30, 255, 30, 30, 220, 255],
-        source_width: 2,
-        source_height: 1,
+        ..Image::default()
     }));
     out
 }

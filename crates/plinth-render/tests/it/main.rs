@@ -19,6 +19,7 @@ mod layers;
 mod looks;
 mod materials;
 mod matrix;
+mod mip_levels;
 mod models;
 mod opacity;
 mod opening;

@@ -1,0 +1,373 @@
+//! Determines the finest mip level of each image that the frames of a scene can read, so that finer levels need not be
+//! uploaded.
+//!
+//! The mip level at a pixel depends on how many texels apart the texture coordinates of neighbouring pixels are. On a
+//! triangle, this number is smallest where the triangle is nearest to a camera and faces it.
+
+use std::collections::BTreeMap;
+
+use glam::{Vec2, Vec3};
+use plinth_model::{AlphaMode, Primitive, TextureSlot, Topology};
+use plinth_scene::{PosedPrimitive, Scene, smallest_step};
+use rayon::prelude::*;
+
+use super::geometry::primitive_of;
+use super::material::{texture_of, used_slots};
+use super::texture::MAX_ANISOTROPY;
+use crate::gpu::Gpu;
+use crate::prepare::PrepareInputs;
+
+/// Minimum number of texels of an image whose levels are examined. Uploading a smaller image takes little time.
+const MIN_TEXELS: u64 = 1 << 18;
+/// Fraction of the surface with an image that may need finer levels than those that are uploaded. Otherwise a single
+/// triangle whose texture coordinates do not vary would keep all levels. In a picture that the model fills, this
+/// fraction is a few dozen pixels.
+const NEGLIGIBLE_SHARE: f64 = 1e-4;
+/// Number of levels that are distinguished.
+const LEVELS: usize = 16;
+/// Number of triangles that are processed together. It is fixed, so that the sums do not depend on the number of cores.
+const TRIANGLES_PER_TASK: usize = 1 << 14;
+
+/// Returns for each image the finest mip level that a frame can read, if it is not level 0. `size` is the width and the
+/// height of the frames. The frames must be drawn from cameras of the scene, unless `inputs.any_camera` is true.
+pub(crate) fn first_levels(gpu: &Gpu, inputs: &PrepareInputs<'_>, size: (u32, u32)) -> BTreeMap<usize, u32> {
+    let PrepareInputs { scene, posed, any_camera, .. } = *inputs;
+    // The views of a dataset may be drawn by several processes, each of which knows only its own views.
+    if any_camera || scene.is_dataset || scene.shots.is_empty() || gpu.keeps_levels {
+        return BTreeMap::new();
+    }
+    let reading = Reading { step: step(scene, size), is_anisotropic: !gpu.is_software() };
+    let of_primitives: Vec<BTreeMap<usize, Areas>> = posed
+        .par_iter()
+        .zip(scene.reshaped(posed))
+        .map(|(one, is_reshaped)| areas_of(scene, one, is_reshaped, reading))
+        .collect();
+    let mut areas: BTreeMap<usize, Areas> = BTreeMap::new();
+    for (image, of_primitive) in of_primitives.into_iter().flatten() {
+        areas.entry(image).and_modify(|known| known.add(&of_primitive)).or_insert(of_primitive);
+    }
+    let first = |(image, areas): (usize, Areas)| {
+        let file = &scene.model.images[image];
+        (image, areas.first_level(halvings([file.width, file.height])))
+    };
+    areas.into_iter().map(first).filter(|(_image, level)| *level > 0).collect()
+}
+
+/// Returns the smallest length from one pixel to the next on the model, and on its reflection in the floor.
+fn step(scene: &Scene, size: (u32, u32)) -> f32 {
+    let (min, max) = scene.bounds;
+    let direct = smallest_step((min, max), &scene.shots, size);
+    if scene.reflector.is_none() {
+        return direct;
+    }
+    let mirrored = |p: Vec3| Vec3::new(p.x, 2.0 * scene.floor_height - p.y, p.z);
+    let (a, b) = (mirrored(min), mirrored(max));
+    direct.min(smallest_step((a.min(b), a.max(b)), &scene.shots, size))
+}
+
+/// Returns how often both sides of an image can be halved without a remainder. Further levels are not removed: if the
+/// sides of the first level were not exact fractions, a driver would compute slightly different levels from them.
+fn halvings(sides: [u32; 2]) -> usize {
+    sides.map(u32::trailing_zeros).into_iter().min().unwrap_or(0) as usize
+}
+
+/// How a device reads textures.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// Smallest length on a surface from one pixel to the next in world units.
+    step: f32,
+    is_anisotropic: bool,
+}
+
+/// The number of texels per unit length on a triangle, in the directions in which it is largest and smallest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Density {
+    largest: f32,
+    smallest: f32,
+}
+
+impl Density {
+    /// Returns the density for the gradients of the two texture coordinates in texels.
+    fn of(u: Vec3, v: Vec3) -> Self {
+        // The singular values of the matrix with the rows `u` and `v`.
+        let squares = u.length_squared() + v.length_squared();
+        let product = u.cross(v).length();
+        let difference = (squares * squares - 4.0 * product * product).max(0.0).sqrt();
+        let largest = (0.5 * (squares + difference)).sqrt();
+        Self { largest, smallest: if largest > 0.0 { product / largest } else { 0.0 } }
+    }
+
+    /// Returns the finest mip level that can be read on a triangle with this density.
+    fn level(self, reading: Reading) -> usize {
+        let texels = reading.step * if reading.is_anisotropic { self.anisotropic() } else { self.isotropic() };
+        // If the number is not finite because the triangle is degenerate, the finest level is kept.
+        if texels.is_finite() { (texels.max(1.0).log2() as usize).min(LEVELS - 1) } else { 0 }
+    }
+
+    /// Returns a lower bound of the number of texels per unit length from which a driver without anisotropic filtering
+    /// computes the level.
+    ///
+    /// According to the Vulkan specification, this is the number along one of the two axes of the picture, whichever is
+    /// greater. As the axes are perpendicular, it is at least the root mean square of the two densities, which is 0.71
+    /// times `hypot`. Mesa's software driver takes the greatest change of one texture coordinate instead, which is at
+    /// least 0.5 times `hypot`, but it rounds up: from 1.62 texels on, it does not read level 0.
+    fn isotropic(self) -> f32 {
+        0.61 * self.largest.hypot(self.smallest)
+    }
+
+    /// Returns the same as [`Self::isotropic`] for a driver with anisotropic filtering. It computes the level from the
+    /// smaller number of texels along an axis of the picture, but from at least a fraction of the greater number.
+    /// Drivers approximate these numbers in different ways, so one more level is kept.
+    fn anisotropic(self) -> f32 {
+        let other = std::f32::consts::FRAC_1_SQRT_2 * self.largest.hypot(self.smallest);
+        0.5 * self.smallest.max(other / f32::from(MAX_ANISOTROPY))
+    }
+}
+
+/// The surface that reads an image, in squared world units, by the finest mip level that it can read.
+#[derive(Clone, Debug, Default)]
+struct Areas {
+    by_level: [f64; LEVELS],
+    /// Whether level 0 is kept in any case.
+    keeps_all: bool,
+}
+
+impl Areas {
+    fn add(&mut self, other: &Self) {
+        self.by_level.iter_mut().zip(other.by_level).for_each(|(sum, area)| *sum += area);
+        self.keeps_all |= other.keeps_all;
+    }
+
+    /// Returns the first level that is kept, which is at most `max`.
+    fn first_level(&self, max: usize) -> u32 {
+        let negligible = NEGLIGIBLE_SHARE * self.by_level.iter().sum::<f64>();
+        if self.keeps_all || negligible <= 0.0 {
+            return 0;
+        }
+        let mut finer = 0.0;
+        let is_unread = |area: &&f64| {
+            finer += **area;
+            finer <= negligible
+        };
+        self.by_level.iter().take(max.min(LEVELS - 1)).take_while(is_unread).count() as u32
+    }
+}
+
+/// How a primitive reads an image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Lookup {
+    uv_set: usize,
+    /// The first two columns of the transform of the texture coordinates, in texels.
+    texels: [Vec2; 2],
+}
+
+impl Lookup {
+    fn new(uv_set: usize, transform: Option<[f32; 6]>, [width, height]: [u32; 2]) -> Self {
+        let [a, b, _, d, e, _] = transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        let size = Vec2::new(width as f32, height as f32);
+        Self { uv_set, texels: [Vec2::new(a, d) * size, Vec2::new(b, e) * size] }
+    }
+
+    /// Returns twice the area of a triangle, and the density of texels on it.
+    fn density(&self, [a, b, c]: [Vec3; 3], uvs: [Vec2; 3]) -> (f32, Density) {
+        let (right, left) = (b - a, c - a);
+        let area = right.cross(left).length();
+        let in_texels = |uv: Vec2| uv.x * self.texels[0] + uv.y * self.texels[1];
+        let [to_right, to_left] = [uvs[1] - uvs[0], uvs[2] - uvs[0]].map(in_texels);
+        // The gradients of the texture coordinates, turned by 90° in the plane of the triangle.
+        let gradient = |to_right: f32, to_left: f32| (left * to_right - right * to_left) / area;
+        (area, Density::of(gradient(to_right.x, to_left.x), gradient(to_right.y, to_left.y)))
+    }
+
+    /// Returns the area of all triangles of a primitive by level.
+    fn areas(&self, one: &PosedPrimitive, primitive: &Primitive, reading: Reading) -> Areas {
+        let uvs = primitive.uvs.get(self.uv_set).map(Vec::as_slice).unwrap_or_default();
+        let of_task = |triangles: &[[u32; 3]]| {
+            let mut areas = Areas::default();
+            for triangle in triangles {
+                let corners = triangle.map(|i| one.positions.get(i as usize).copied().unwrap_or_default());
+                // Missing texture coordinates are (0, 0).
+                let uvs = triangle.map(|i| uvs.get(i as usize).map_or(Vec2::ZERO, |uv| Vec2::from(*uv)));
+                let (area, density) = self.density(corners, uvs);
+                // A triangle without area is not visible.
+                if area > 0.0 {
+                    areas.by_level[density.level(reading)] += f64::from(area);
+                }
+            }
+            areas
+        };
+        let tasks = primitive.indices.as_chunks::<3>().0.par_chunks(TRIANGLES_PER_TASK);
+        let of_tasks: Vec<Areas> = tasks.map(of_task).collect();
+        let mut sum = Areas::default();
+        of_tasks.iter().for_each(|areas| sum.add(areas));
+        sum
+    }
+}
+
+/// Returns the area of a primitive by image and level.
+fn areas_of(scene: &Scene, one: &PosedPrimitive, is_reshaped: bool, reading: Reading) -> BTreeMap<usize, Areas> {
+    let Some(primitive) = primitive_of(scene, one) else { return BTreeMap::new() };
+    let (model, material) = (&scene.model, &scene.model.materials[primitive.material]);
+    // Points and lines have other sizes than triangles. What the clip bends has other sizes in other frames.
+    let is_unknown = primitive.topology != Topology::Triangles || is_reshaped;
+    let mut known: Vec<(Lookup, Areas)> = Vec::new();
+    let mut areas: BTreeMap<usize, Areas> = BTreeMap::new();
+    for used in used_slots(model, material) {
+        let texture = texture_of(model, material, used.slot);
+        let Some(image) = model.images.get(texture.image) else { continue };
+        if u64::from(image.width) * u64::from(image.height) < MIN_TEXELS {
+            continue;
+        }
+        // Shadow maps read the alpha of a material, too, and their texels may be smaller than pixels.
+        let is_alpha_tested = used.slot == TextureSlot::BaseColor && material.alpha_mode != AlphaMode::Opaque;
+        let of_image = areas.entry(texture.image).or_default();
+        if is_unknown || is_alpha_tested || texture.sampler.mag_nearest {
+            of_image.keeps_all = true;
+        }
+        if of_image.keeps_all {
+            continue;
+        }
+        let transform = used.slot.of(material).and_then(|reference| reference.transform);
+        let lookup = Lookup::new(usize::from(used.second_uv), transform, [image.width, image.height]);
+        if known.iter().all(|(other, _areas)| *other != lookup) {
+            known.push((lookup, lookup.areas(one, primitive, reading)));
+        }
+        if let Some((_lookup, found)) = known.iter().find(|(other, _areas)| *other == lookup) {
+            of_image.add(found);
+        }
+    }
+    areas
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use glam::Quat;
+    use plinth_frame::PixelFormat;
+    use plinth_model::{Image, Material, Mesh, Model, Node, Sampler, Texture, TextureRef};
+    use plinth_scene::build_scene;
+    use plinth_spec::RenderSettings;
+
+    use super::*;
+    use crate::gpu::GpuOptions;
+    use crate::renderer::{Picture, with_prepare_inputs};
+
+    const SOFTWARE: Reading = Reading { step: 0.01, is_anisotropic: false };
+    const CARD: Reading = Reading { step: 0.01, is_anisotropic: true };
+    /// A right triangle that is half of a square with the side length 2, and texture coordinates of the whole square.
+    const HALF_SQUARE: [Vec3; 3] = [Vec3::ZERO, Vec3::new(2.0, 0.0, 0.0), Vec3::new(0.0, 2.0, 0.0)];
+    const CORNERS: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::Y];
+
+    #[test]
+    fn the_density_is_the_number_of_texels_per_unit_length() {
+        let lookup = Lookup::new(0, None, [1024, 512]);
+        for turn in [Quat::IDENTITY, Quat::from_euler(glam::EulerRot::XYZ, 0.3, 1.2, -0.7)] {
+            let (area, density) = lookup.density(HALF_SQUARE.map(|p| turn * p + Vec3::splat(3.0)), CORNERS);
+            assert!((area - 4.0).abs() < 1e-4, "{area}");
+            assert!((density.largest - 512.0).abs() < 0.1 && (density.smallest - 256.0).abs() < 0.1, "{density:?}");
+        }
+        // The texture is repeated twice along u, turned by 90°, and shifted.
+        let turned = Lookup::new(0, Some([0.0, 1.0, 0.5, 2.0, 0.0, 0.1]), [1024, 512]);
+        let (_area, density) = turned.density(HALF_SQUARE, CORNERS);
+        assert!((density.largest - 512.0).abs() < 0.1 && (density.smallest - 512.0).abs() < 0.1, "{density:?}");
+        // A texture that is stretched along a diagonal.
+        let (_area, density) = lookup.density(HALF_SQUARE, [Vec2::ZERO, Vec2::X, Vec2::X]);
+        assert!((density.largest - 512.0 * 2_f32.sqrt()).abs() < 0.1 && density.smallest < 0.1, "{density:?}");
+    }
+
+    #[test]
+    fn levels_that_no_pixel_can_read_are_finer_than_the_level_of_the_density() {
+        let level = |largest: f32, smallest: f32, reading: Reading| Density { largest, smallest }.level(reading);
+        // If pixels are 4 texels apart, the exact level is 2.
+        let apart = |texels: f32, reading: Reading| level(100.0 * texels, 100.0 * texels, reading);
+        assert_eq!([3.9, 4.1, 4.9].map(|texels| apart(texels, SOFTWARE)), [1, 1, 2]);
+        assert_eq!([3.9, 4.1, 8.1].map(|texels| apart(texels, CARD)), [0, 1, 2]);
+        // With anisotropic filtering, up to eight samples are spread along the direction with many texels.
+        assert_eq!((level(1600.0, 100.0, SOFTWARE), level(1600.0, 100.0, CARD)), (3, 0));
+        assert_eq!((level(0.0, 0.0, SOFTWARE), level(50.0, 50.0, SOFTWARE)), (0, 0));
+        assert_eq!((level(f32::INFINITY, 0.0, SOFTWARE), level(f32::NAN, 0.0, CARD)), (0, 0));
+        assert_eq!(level(1e30, 1e30, SOFTWARE), LEVELS - 1);
+    }
+
+    #[test]
+    fn a_negligible_part_of_the_surface_may_be_magnified() {
+        let first = |areas: &[f64], max: usize| {
+            let mut by_level = [0.0; LEVELS];
+            by_level[..areas.len()].copy_from_slice(areas);
+            Areas { by_level, keeps_all: false }.first_level(max)
+        };
+        assert_eq!(first(&[0.0, 0.0, 1.0, 2.0], 9), 2);
+        assert_eq!(first(&[0.0, 0.0, 1.0, 2.0], 1), 1, "the sides can be halved only once");
+        assert_eq!(first(&[1e-4, 1e-4, 1.0, 2.0], 9), 2);
+        assert_eq!(first(&[2e-4, 2e-4, 1.0, 2.0], 9), 1, "together they are too large");
+        assert_eq!(first(&[1e-3, 0.0, 1.0, 2.0], 9), 0);
+        assert_eq!(first(&[0.0; 4], 9), 0, "nothing reads the image");
+        let mut all = Areas { keeps_all: true, ..Areas::default() };
+        all.add(&Areas { by_level: [1.0; LEVELS], keeps_all: false });
+        assert_eq!(all.first_level(9), 0);
+        assert_eq!([[2048, 512], [1000, 1000], [1, 4096], [2047, 64]].map(halvings), [9, 3, 0, 0]);
+    }
+
+    /// Returns a scene with a square of 2 × 2 units, and its image of 4096 × 4096 texels.
+    fn square_scene() -> Scene {
+        let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
+        let square = Primitive {
+            positions: corners.iter().map(|[x, y]| [*x, *y, 0.0]).collect(),
+            normals: vec![[0.0, 0.0, 1.0]; 4],
+            uvs: vec![corners.iter().map(|[x, y]| [0.5 * x, 0.5 * y]).collect()],
+            indices: vec![0, 1, 2, 0, 2, 3],
+            ..Primitive::default()
+        };
+        let base_color_texture = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
+        let model = Model {
+            nodes: vec![Node { mesh: Some(0), ..Node::default() }],
+            meshes: vec![Mesh { primitives: vec![square], ..Mesh::default() }],
+            materials: vec![Material { base_color_texture, ..Material::default() }],
+            textures: vec![Texture { image: 0, sampler: Sampler::default() }],
+            // Only the size of the image matters.
+            images: vec![Image { width: 4096, height: 4096, ..Image::default() }.into()],
+            ..Model::default()
+        };
+        build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap()
+    }
+
+    #[test]
+    fn fine_levels_are_left_out_only_if_no_frame_can_read_them() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let mut all = Gpu::open(&GpuOptions::default()).unwrap();
+        all.keep_all_mip_levels();
+        let level = |gpu: &Gpu, scene: &Scene, any_camera: bool| {
+            let picture = Picture { width: 256, height: 256, format: PixelFormat::Rgba8 };
+            with_prepare_inputs(gpu, scene, picture, |inputs| {
+                let inputs = &PrepareInputs { any_camera, ..*inputs };
+                first_levels(gpu, inputs, (picture.width, picture.height)).get(&0).copied().unwrap_or(0)
+            })
+        };
+        let scene = square_scene();
+        let pixel = smallest_step(scene.bounds, &scene.shots, (256, 256));
+        let expected = Density { largest: 2048.0, smallest: 2048.0 }
+            .level(Reading { step: pixel, is_anisotropic: !gpu.is_software() });
+        assert!(expected > 0, "{pixel}");
+        assert_eq!(level(&gpu, &scene, false), expected as u32);
+        assert_eq!((level(&all, &scene, false), level(&gpu, &scene, true)), (0, 0));
+        let changes: [(&str, fn(&mut Scene)); 5] = [
+            ("a dataset", |scene| scene.is_dataset = true),
+            ("alpha test", |scene| model(scene).materials[0].alpha_mode = AlphaMode::Mask { cutoff: 0.5 }),
+            ("pixel art", |scene| model(scene).textures[0].sampler.mag_nearest = true),
+            ("no texture coordinates", |scene| model(scene).meshes[0].primitives[0].uvs.clear()),
+            ("a small image", |scene| {
+                model(scene).images[0] = Image { width: 256, height: 256, ..Image::default() }.into();
+            }),
+        ];
+        for (name, change) in changes {
+            let mut scene = square_scene();
+            change(&mut scene);
+            assert_eq!(level(&gpu, &scene, false), 0, "{name}");
+        }
+    }
+
+    fn model(scene: &mut Scene) -> &mut Model {
+        Arc::get_mut(&mut scene.model).unwrap()
+    }
+}

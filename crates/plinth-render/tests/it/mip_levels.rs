@@ -1,0 +1,89 @@
+//! Fine mip levels that no frame can read are not uploaded. The pictures must be the same with and without them.
+
+use std::sync::{Arc, LazyLock};
+
+use plinth_frame::PixelFormat;
+use plinth_model::{AlphaMode, Image, Material, Model, Primitive, Sampler, Texture, TextureRef, Transmission, Volume};
+use plinth_render::{AdapterKind, Gpu, GpuOptions, Picture, Renderer};
+use plinth_scene::Scene;
+use serde_json::json;
+
+use crate::models::{Kept, ball, gpu, model, scene, square, whole};
+
+const SIDE: u32 = 160;
+/// Number of texels along the side of an image.
+const TEXELS: u32 = 2048;
+
+/// Returns an image in which neighbouring texels differ, so that each mip level looks different.
+fn noise(seed: u32) -> Image {
+    let texel = |i: u32| {
+        let [r, g, b, _] = (i ^ seed).wrapping_mul(0x9E37_79B1).rotate_left(15).wrapping_mul(0x85EB_CA77).to_le_bytes();
+        [r, g, b, 255]
+    };
+    let pixels = (0..TEXELS * TEXELS).flat_map(texel).collect();
+    Image { width: TEXELS, height: TEXELS, pixels, ..Image::default() }
+}
+
+static IMAGES: LazyLock<[Arc<Image>; 2]> = LazyLock::new(|| [1, 2].map(|seed| Arc::new(noise(seed))));
+
+/// Returns a ball on which the images are repeated along the equator, before a square.
+fn textured(material: Material) -> Model {
+    let (rings, sectors) = (16, 32);
+    let mut ball = ball(rings, sectors);
+    let rows = 0..=rings;
+    let uv = |ring: u32, sector: u32| [2.0 * sector as f32 / sectors as f32, ring as f32 / rings as f32];
+    ball.uvs = vec![rows.flat_map(|ring| (0..=sectors).map(move |sector| uv(ring, sector))).collect()];
+    let board = Primitive { uvs: vec![vec![[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]], ..square() };
+    let on_board = TextureRef { texture: 0, uv_set: 0, transform: Some([1.0, 0.5, 0.1, -0.5, 1.0, 0.0]) };
+    let painted = Material { base_color_texture: Some(on_board), double_sided: true, ..Material::default() };
+    let mut out = model(vec![(ball, material, [0.0; 3], 0.7), (board, painted, [0.0, 0.0, -0.7], 1.0)]);
+    out.images = IMAGES.to_vec();
+    out.textures = (0..2).map(|image| Texture { image, sampler: Sampler::default() }).collect();
+    out
+}
+
+/// Returns the frames of a scene.
+fn drawn(gpu: &Gpu, scene: &Scene) -> Vec<Vec<[u8; 3]>> {
+    let picture = Picture { width: SIDE, height: SIDE, format: PixelFormat::Rgba8 };
+    let mut kept = Kept::default();
+    Renderer::new(gpu, scene, picture, None).unwrap().render(scene, &mut kept).unwrap();
+    kept.frames.iter().map(whole).collect()
+}
+
+#[test]
+fn pictures_are_the_same_without_the_levels_that_no_frame_can_read() {
+    let mut with_all = Gpu::open(&GpuOptions::default()).unwrap();
+    with_all.keep_all_mip_levels();
+    let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
+    let plain = Material {
+        base_color_texture: map(0),
+        metallic_roughness_texture: map(1),
+        emissive: [0.3; 3],
+        emissive_texture: map(1),
+        ..Material::default()
+    };
+    let blended = Material { alpha_mode: AlphaMode::Blend, base_color: [1.0, 1.0, 1.0, 0.6], ..plain.clone() };
+    let glass = Material {
+        transmission: Some(Transmission { factor: 1.0, texture: map(1) }),
+        volume: Some(Volume { thickness: 0.3, ..Volume::default() }),
+        ..plain.clone()
+    };
+    let cases = [
+        ("opaque", plain.clone(), json!({})),
+        ("blended", blended, json!({})),
+        ("glass", glass, json!({})),
+        ("reflecting floor", plain, json!({"reflector": true})),
+    ];
+    // The levels of graphics cards may be computed from the sizes of textures with other rounding errors.
+    let tolerance = u8::from(gpu().report().kind == AdapterKind::Hardware);
+    for (name, material, more) in cases {
+        let mut settings = json!({"quality": "share", "aspect": "1:1", "length": 0.1, "shadows": false});
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let scene = scene(textured(material), &settings);
+        for (frame, expected) in drawn(gpu(), &scene).iter().zip(drawn(&with_all, &scene)) {
+            let difference = |(a, b): (&[u8; 3], &[u8; 3])| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max();
+            let largest = frame.iter().zip(&expected).filter_map(difference).max();
+            assert!(largest <= Some(tolerance), "{name}: {largest:?}");
+        }
+    }
+}
