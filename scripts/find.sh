@@ -129,7 +129,10 @@ find_aws() {
             echo "$candidate"
             return
         fi
-    done < <(all aws)
+    done < <(
+        if [[ -x $target/aws/bin/aws ]]; then echo "$target/aws/bin/aws"; fi
+        all aws
+    )
     lacking "no AWS CLI of version 1.29, 2.13 or newer"
 }
 

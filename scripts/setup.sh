@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh render ...    an ffmpeg that encodes H.264, a Vulkan driver
 #   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Chromium, Python with numpy and
-#                                  Pillow
+#                                  Pillow, the AWS CLI
 #   scripts/setup.sh lint ...      rustfmt, clippy
 #   scripts/setup.sh dist ...      everything that building packages needs: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python
 #                                  that can create virtual environments
@@ -104,6 +104,7 @@ need_tests() {
     if [[ -z $(type -P kill) ]]; then need procps "the program kill"; fi
     need_browser
     need_python
+    want_aws
 }
 
 # Requires chromedriver only if the system has a package of chromedriver, as Debian has and Ubuntu has not. Without chromedriver, the
@@ -114,6 +115,25 @@ need_browser() {
     if apt-cache show chromium-driver >/dev/null 2>&1 || grep -qx ID=debian /etc/os-release; then
         need "chromium chromium-driver" "Chromium with chromedriver"
     fi
+}
+
+# Installs the AWS CLI in a virtual environment in the target folder, because the packages of Debian 12 and Ubuntu 22.04 are too old.
+# Without it, one test is not run, so a failure is only reported.
+want_aws() {
+    local base
+    if found aws; then return; fi
+    if ! base=$("$here/find.sh" venv 2>/dev/null); then
+        if ((${#packages[@]} > 0)); then need_venv; fi
+        return
+    fi
+    say "to install with pip into $target/aws: the AWS CLI (about 20 MB to download, 150 MB on disk)"
+    rm -rf "$target/aws"
+    if "$base" -m venv "$target/aws" && "$target/aws/bin/python" -m pip install --quiet --retries 1 --timeout 10 \
+        --disable-pip-version-check "awscli>=1.29"; then
+        return
+    fi
+    say "that failed; the test that copies a bucket is not run"
+    rm -rf "$target/aws"
 }
 
 need_hosts() {

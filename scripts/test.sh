@@ -92,7 +92,7 @@ if [[ -z ${GSPLAT_EXAMPLES:-} ]]; then
     skipped=$((skipped + 1))
 fi
 if ! scripts/find.sh aws >/dev/null 2>&1; then
-    unchecked+=("a bucket copied and put back by the AWS CLI: it is not installed (pip install awscli)")
+    unchecked+=("a bucket copied and put back by the AWS CLI: it is not installed (make setup)")
     skipped=$((skipped + 1))
 fi
 if ! command -v chromedriver >/dev/null 2>&1; then
