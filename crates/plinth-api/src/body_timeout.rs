@@ -21,7 +21,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use plinth_service::{DrainLimit, Service};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-use crate::serve::ConnectionScarcity;
+use crate::connections::ConnectionScarcity;
 use crate::state::Api;
 
 /// Maximum time for which the server waits for the next chunk of a body.

@@ -27,9 +27,8 @@ impl FromStr for TrustedProxy {
 /// proxy appends the address of its own peer to this header, so a client may have forged the entries before that
 /// address.
 pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> ClientAddress {
-    let is_trusted = |address: IpAddr| trusted.iter().any(|TrustedProxy(network)| network.contains(&address));
     let peer = peer.to_canonical();
-    if !is_trusted(peer) {
+    if !is_trusted(peer, trusted) {
         let is_forwarded = headers.contains_key(&FORWARDED_FOR) || headers.contains_key(header::FORWARDED);
         return ClientAddress { address: peer, is_shared: is_forwarded || is_local(peer) };
     }
@@ -38,8 +37,20 @@ pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[Trust
     // A malformed entry ends the search, because a client may have forged the entries before it.
     let mut addresses = entries.map_while(|entry| parse(entry.trim()));
     addresses
-        .find(|address| !is_trusted(*address))
+        .find(|address| !is_trusted(*address, trusted))
         .map_or(ClientAddress { address: peer, is_shared: true }, |address| ClientAddress { address, is_shared: false })
+}
+
+/// Returns the network whose connections are counted together with those of `peer`, the address at the other end of a
+/// connection. Returns `None` if the peer is a trusted proxy.
+pub(crate) fn counted_network(peer: IpAddr, trusted: &[TrustedProxy]) -> Option<String> {
+    let peer = peer.to_canonical();
+    let client = ClientAddress { address: peer, is_shared: is_local(peer) };
+    (!is_trusted(peer, trusted)).then(|| client.network())
+}
+
+fn is_trusted(address: IpAddr, trusted: &[TrustedProxy]) -> bool {
+    trusted.iter().any(|TrustedProxy(network)| network.contains(&address))
 }
 
 /// Parses an address with or without a port.

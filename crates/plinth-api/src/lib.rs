@@ -3,6 +3,7 @@
 mod access;
 mod body_timeout;
 mod client;
+mod connections;
 mod error;
 mod extract;
 mod file;

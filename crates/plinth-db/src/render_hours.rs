@@ -14,7 +14,7 @@ use crate::{Conn, Result, Tx};
 const HOUR_MS: i64 = 3_600_000;
 
 /// Maximum number of renders that are counted one by one. A database counts that many in 10 to 25 ms.
-const MOST_COUNTED: i64 = 100_000;
+pub(crate) const MOST_COUNTED: i64 = 100_000;
 
 /// Returns the number of renders of a workspace that changed at or after `since`. Adds the numbers of whole hours. Of the hour
 /// that contains `since`, the statement counts the renders in the shorter part, before or after `since`. If they are more than
@@ -24,7 +24,7 @@ pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since:
 }
 
 /// Works like [`count_since`], but counts at most `most` renders one by one. If the shorter part has more renders, assumes that the
-/// renders of the hour are evenly spread over it.
+/// renders of the hour are evenly spread from its begin to the last of them.
 async fn count_since_reading(conn: &mut Conn, workspace: &WorkspaceId, since: i64, most: i64) -> Result<Total> {
     let since = since.clamp(0, i64::MAX - HOUR_MS);
     let hour = since / HOUR_MS;
@@ -35,17 +35,27 @@ async fn count_since_reading(conn: &mut Conn, workspace: &WorkspaceId, since: i6
     let sql = "SELECT CAST(coalesce(sum(CASE WHEN hour > $2 THEN n END), 0) AS BIGINT) AS later, \
                CAST(coalesce(sum(CASE WHEN hour = $2 THEN n END), 0) AS BIGINT) AS in_hour, \
                (SELECT count(*) FROM (SELECT 1 AS one FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
-               AND updated_at >= $3 AND updated_at < $4 LIMIT $5) part) AS in_part FROM (\
+               AND updated_at >= $3 AND updated_at < $4 LIMIT $5) part) AS in_part, \
+               (SELECT max(updated_at) FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND updated_at < $6) AS last \
+               FROM (\
                SELECT hour, renders AS n FROM render_hours WHERE workspace_id = $1 AND hour >= $2 \
                UNION ALL SELECT hour, change FROM render_hour_changes WHERE workspace_id = $1 AND hour >= $2) numbers";
-    let row = conn.fetch_one(sql, params![workspace, hour, from, to, most.saturating_add(1)]).await?;
+    let row = conn.fetch_one(sql, params![workspace, hour, from, to, most.saturating_add(1), end]).await?;
     let (later, in_hour, in_part) = (row.count("later")?, row.count("in_hour")?, row.count("in_part")?);
     if in_part > most.unsigned_abs() {
-        let after = u128::from(in_hour) * u128::from((end - since).unsigned_abs()) / u128::from(HOUR_MS.unsigned_abs());
-        return Ok(Total::estimate(later + u64::try_from(after).unwrap_or(in_hour)));
+        let past_last = row.maybe_int("last")?.map_or(end, |last| last + 1);
+        let after = share(in_hour, past_last - since, past_last - start);
+        let after = if is_before { after.min(in_hour.saturating_sub(in_part)) } else { after.max(in_part) };
+        return Ok(Total::estimate(later + after));
     }
     let after = if is_before { in_hour.saturating_sub(in_part) } else { in_part };
     Ok(Total::exact(later + after))
+}
+
+/// Returns `number * part / whole`, rounded down. A negative part counts as 0.
+fn share(number: u64, part: i64, whole: i64) -> u64 {
+    let [part, whole] = [part.max(0), whole.max(1)].map(|ms| u128::from(ms.unsigned_abs()));
+    u64::try_from(u128::from(number) * part / whole).unwrap_or(number)
 }
 
 /// Adds at most `limit` recorded changes to the numbers. Returns the number of added changes. Only one transaction at a time may
@@ -119,9 +129,9 @@ mod tests {
             // In the first hour, one render changed in each of the minutes 1 to 40. Two changed in the next hour.
             for (since, most, total) in [
                 (10 * MINUTE_MS, 9, Total::exact(31 + 2)),
-                (10 * MINUTE_MS, 8, Total::estimate(40 * 50 / 60 + 2)),
+                (10 * MINUTE_MS, 8, Total::estimate(40 * 30 / 40 + 2)),
                 (40 * MINUTE_MS, 1, Total::exact(1 + 2)),
-                (40 * MINUTE_MS, 0, Total::estimate(40 * 20 / 60 + 2)),
+                (40 * MINUTE_MS, 0, Total::estimate(1 + 2)),
                 (60 * MINUTE_MS, 0, Total::exact(2)),
             ] {
                 assert_eq!(

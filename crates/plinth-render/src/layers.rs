@@ -12,6 +12,7 @@ use crate::pipelines::Precision;
 use crate::readback::PlaneView;
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
+use crate::second_device::MIN_PICTURES;
 use crate::upload::pool::number_triangles;
 
 /// Number of bytes per pixel of the texture with normals and distances.
@@ -68,7 +69,7 @@ struct Views;
 
 impl PictureKind for Views {
     // A view takes longer to draw than a frame, because it also has depth and normals.
-    const MIN_FOR_SECOND_DEVICE: usize = 20;
+    const MIN_FOR_SECOND_DEVICE: usize = MIN_PICTURES;
 
     type Picture = Layers;
     type Targets = GeometryTargets;

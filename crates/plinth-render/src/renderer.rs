@@ -38,12 +38,13 @@ use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
+use crate::second_device::may_be_used;
 use crate::upload::geometry::{Geometry, PosedModel};
 use crate::upload::geometry_cache::geometry;
 use crate::upload::pool::{Model, number_triangles};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
-use crate::upload::texture::{MipLevels, Textures};
+use crate::upload::texture::{LevelUse, MipLevels, Textures};
 use crate::used_materials::{MaterialUses, upload_materials, upload_scaled_volumes, wanted_images};
 use crate::view::View;
 
@@ -125,7 +126,8 @@ impl<'g> Renderer<'g> {
                 || prepared(gpu, inputs, cache),
                 || {
                     let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
-                    Textures::upload(gpu, &scene.model, wanted, MipLevels::default())
+                    let levels = if may_be_used(gpu, inputs, picture) { LevelUse::Twice } else { LevelUse::Once };
+                    Textures::upload(gpu, &scene.model, wanted, levels)
                 },
             );
             // The renderer of a moving model changes the light, and the first view of a dataset is not urgent.

@@ -6,9 +6,9 @@ use plinth_scene::Scene;
 
 use crate::RenderError;
 use crate::gpu::{Gpu, GpuOptions};
-use crate::prepare::Prepared;
+use crate::prepare::{PrepareInputs, Prepared};
 use crate::renderer::{Picture, Renderer, with_prepare_inputs};
-use crate::upload::texture::{MipLevels, Textures};
+use crate::upload::texture::{LevelUse, MipLevels, Textures};
 use crate::used_materials::wanted_images;
 
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
@@ -16,6 +16,8 @@ use crate::used_materials::wanted_images;
 const MAX_PIXELS: u64 = 1920 * 1080;
 /// Number of bytes. If the first device has allocated more memory than this, no second device is opened.
 const MAX_ALLOCATED_BYTES: u64 = 512 << 20;
+/// Minimum number of pictures of any kind for which a second device saves time.
+pub(crate) const MIN_PICTURES: usize = 20;
 
 /// The data that is needed to draw a scene on a second device.
 pub(crate) struct SecondDevice<'g> {
@@ -52,12 +54,19 @@ impl SecondDevice<'_> {
         let Self { picture, light, mip_levels, .. } = self;
         with_prepare_inputs(gpu, scene, picture, |inputs| {
             let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
-            let textures = Textures::upload(gpu, &scene.model, wanted, mip_levels);
-            let mut renderer = Renderer::assemble(gpu, picture, inputs, (light, None), textures)?;
-            renderer.mip_levels = MipLevels::default();
-            Ok(renderer)
+            let textures = Textures::upload(gpu, &scene.model, wanted, LevelUse::Known(mip_levels));
+            Renderer::assemble(gpu, picture, inputs, (light, None), textures)
         })
     }
+}
+
+/// Returns whether a scene may be drawn on a second device. This is not certain before the first device has allocated
+/// its memory.
+pub(crate) fn may_be_used(gpu: &Gpu, inputs: &PrepareInputs<'_>, picture: Picture) -> bool {
+    gpu.is_software()
+        && u64::from(picture.width) * u64::from(picture.height) <= MAX_PIXELS
+        && !inputs.moving.contains(&true)
+        && inputs.scene.shots.len() >= MIN_PICTURES
 }
 
 impl<'g> Renderer<'g> {

@@ -31,20 +31,20 @@ pub fn smallest_step(bounds: (Vec3, Vec3), shots: &[Shot], (width, height): (u32
         let corner = Vec2::new(tan_y * pixel_aspect * width as f32 / height as f32, tan_y);
         let to_corner = (corner * (Vec2::ONE + principal_point.abs())).length();
         let off_axis = to_corner.min(largest_tangent(bounds, shot));
-        let nearest = nearest_depth(bounds, shot).max(NEAREST);
+        let nearest = nearest_depth(bounds, shot).max(shot.camera.near);
         2.0 * tan_y * pixel_aspect.min(1.0) * nearest / (height as f32 * off_axis.hypot(1.0))
     };
     shots.iter().map(step).fold(f32::MAX, f32::min)
 }
 
 /// Returns the tangent of the largest angle between the camera's axis and a point of a box. Returns infinity if a part
-/// of the box may be beside or behind the camera.
+/// of the box may be in front of the near plane, and thus beside or behind the camera.
 fn largest_tangent((min, max): (Vec3, Vec3), shot: &Shot) -> f32 {
     let tangent = |corner: u32| {
         let is_max = |axis: u32| corner >> axis & 1 == 1;
         let world = Vec3::select(BVec3::new(is_max(0), is_max(1), is_max(2)), max, min);
         let seen = shot.camera.view_from_world.transform_point3(world);
-        if -seen.z > NEAREST { seen.truncate().length() / -seen.z } else { f32::INFINITY }
+        if -seen.z > shot.camera.near { seen.truncate().length() / -seen.z } else { f32::INFINITY }
     };
     (0..8).map(tangent).fold(0.0, f32::max)
 }
@@ -148,7 +148,7 @@ mod tests {
         let cases = [
             (Vec3::new(0.3, 0.4, 0.0), expected(4.0, 0.125)),
             (Vec3::new(9.0, 9.0, 0.5), expected(3.5, tan * std::f32::consts::SQRT_2)),
-            (Vec3::splat(5.0), expected(NEAREST, tan * std::f32::consts::SQRT_2)),
+            (Vec3::splat(5.0), expected(shot.camera.near, tan * std::f32::consts::SQRT_2)),
         ];
         for (half, expected) in cases {
             assert!((step(half) / expected - 1.0).abs() < 1e-4, "{half}: {} {expected}", step(half));

@@ -7,11 +7,12 @@ use plinth_spec::state::RenderStatus;
 
 use super::Render;
 use super::changed_count::count_all_but_older;
-use super::newest_count::{MOST_READ, count_newest};
+use super::newest_count::{MOST_READ, count_newest, count_of_model};
+use crate::render_hours::{self, MOST_COUNTED};
 use crate::row::Row;
 use crate::sql::{Param, params};
 use crate::states::is_in;
-use crate::{Conn, Result, render_counts, render_hours, workspaces};
+use crate::{Conn, Result, render_counts, workspaces};
 
 /// Filter of a list of renders.
 #[derive(Clone, Debug)]
@@ -204,19 +205,22 @@ async fn find_position(conn: &mut Conn, filter: &RenderFilter, shape: Shape, num
 /// Counts the renders that match a filter, on all pages together. The total is exact if numbers of the matching renders are stored, or if
 /// few renders must be read; otherwise it is an estimate.
 pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<Total> {
-    let workspace = &filter.workspace_id;
-    match (Shape::of(conn, filter).await?, filter.updated_since, filter.status) {
-        (Shape::None, ..) => workspaces::render_count(conn, workspace).await.map(Total::exact),
-        (Shape::Status, None, Some(status)) => render_counts::count(conn, workspace, status).await.map(Total::exact),
-        (Shape::Changed, ..) => count_changed(conn, filter).await.map(Total::exact),
-        (Shape::Workspace, Some(since), _) => render_hours::count_since(conn, workspace, since).await,
-        (Shape::Status, Some(since), Some(status)) => {
-            match count_all_but_older(conn, workspace, status, since).await? {
-                Some(rows) => Ok(Total::exact(rows)),
-                None => count_newest(conn, filter, MOST_READ).await,
-            }
-        }
-        _ => count_newest(conn, filter, MOST_READ).await,
+    let RenderFilter { workspace_id: workspace, model_id, status, updated_since } = filter;
+    let Some(since) = *updated_since else {
+        return match (model_id, *status) {
+            (Some(model), status) => count_of_model(conn, workspace, model, status, MOST_COUNTED).await,
+            (None, Some(status)) => render_counts::count(conn, workspace, status).await.map(Total::exact),
+            (None, None) => workspaces::render_count(conn, workspace).await.map(Total::exact),
+        };
+    };
+    match (Shape::of(conn, filter).await?, *status) {
+        (Shape::Changed, _) => count_changed(conn, filter).await.map(Total::exact),
+        (Shape::Workspace, _) => render_hours::count_since(conn, workspace, since).await,
+        (Shape::Status, Some(status)) => match count_all_but_older(conn, workspace, status, since).await? {
+            Some(rows) => Ok(Total::exact(rows)),
+            None => count_newest(conn, filter, since, MOST_READ).await,
+        },
+        _ => count_newest(conn, filter, since, MOST_READ).await,
     }
 }
 

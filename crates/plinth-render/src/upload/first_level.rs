@@ -19,8 +19,8 @@ use crate::prepare::PrepareInputs;
 
 /// Minimum number of texels of an image whose levels are examined. Uploading a smaller image takes little time.
 const MIN_TEXELS: u64 = 1 << 18;
-/// Fraction of the surface with an image that may need finer levels than those that are uploaded. Otherwise a single
-/// triangle whose texture coordinates do not vary would keep all levels. In a picture that the model fills, this
+/// Fraction of the surface of a primitive that may need finer levels than those that are uploaded. Otherwise a single
+/// triangle whose texture coordinates do not vary would keep all levels. In a picture that the primitive fills, this
 /// fraction is a few dozen pixels.
 const NEGLIGIBLE_SHARE: f64 = 1e-4;
 /// Number of levels that are distinguished.
@@ -42,15 +42,14 @@ pub(crate) fn first_levels(gpu: &Gpu, inputs: &PrepareInputs<'_>, size: (u32, u3
         .zip(scene.reshaped(posed))
         .map(|(one, is_reshaped)| areas_of(scene, one, is_reshaped, reading))
         .collect();
-    let mut areas: BTreeMap<usize, Areas> = BTreeMap::new();
-    for (image, of_primitive) in of_primitives.into_iter().flatten() {
-        areas.entry(image).and_modify(|known| known.add(&of_primitive)).or_insert(of_primitive);
-    }
-    let first = |(image, areas): (usize, Areas)| {
+    let mut levels: BTreeMap<usize, u32> = BTreeMap::new();
+    for (image, areas) in of_primitives.into_iter().flatten() {
         let file = &scene.model.images[image];
-        (image, areas.first_level(halvings([file.width, file.height])))
-    };
-    areas.into_iter().map(first).filter(|(_image, level)| *level > 0).collect()
+        let level = areas.first_level(halvings([file.width, file.height]));
+        levels.entry(image).and_modify(|first| *first = level.min(*first)).or_insert(level);
+    }
+    levels.retain(|_image, level| *level > 0);
+    levels
 }
 
 /// Returns the smallest length from one pixel to the next on the model, and on its reflection in the floor.
@@ -124,7 +123,7 @@ impl Density {
     }
 }
 
-/// The surface that reads an image, in squared world units, by the finest mip level that it can read.
+/// The surface of a primitive that reads an image, in squared world units, by the finest mip level that it can read.
 #[derive(Clone, Debug, Default)]
 struct Areas {
     by_level: [f64; LEVELS],
@@ -199,7 +198,9 @@ impl Lookup {
         let tasks = primitive.indices.as_chunks::<3>().0.par_chunks(TRIANGLES_PER_TASK);
         let of_tasks: Vec<Areas> = tasks.map(of_task).collect();
         let mut sum = Areas::default();
-        of_tasks.iter().for_each(|areas| sum.add(areas));
+        for areas in &of_tasks {
+            sum.add(areas);
+        }
         sum
     }
 }
@@ -309,6 +310,9 @@ mod tests {
         assert_eq!([[2048, 512], [1000, 1000], [1, 4096], [2047, 64]].map(halvings), [9, 3, 0, 0]);
     }
 
+    /// A name, and a change of a scene.
+    type Change = (&'static str, fn(&mut Scene));
+
     /// Returns a scene with a square of 2 × 2 units, and its image of 4096 × 4096 texels.
     fn square_scene() -> Scene {
         let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
@@ -351,7 +355,7 @@ mod tests {
         assert!(expected > 0, "{pixel}");
         assert_eq!(level(&gpu, &scene, false), expected as u32);
         assert_eq!((level(&all, &scene, false), level(&gpu, &scene, true)), (0, 0));
-        let changes: [(&str, fn(&mut Scene)); 5] = [
+        let changes: [Change; 5] = [
             ("a dataset", |scene| scene.is_dataset = true),
             ("alpha test", |scene| model(scene).materials[0].alpha_mode = AlphaMode::Mask { cutoff: 0.5 }),
             ("pixel art", |scene| model(scene).textures[0].sampler.mag_nearest = true),

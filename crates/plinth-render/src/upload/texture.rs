@@ -29,6 +29,16 @@ pub(crate) struct WantedImage {
 #[derive(Default)]
 pub(crate) struct MipLevels(BTreeMap<WantedImage, Vec<Level<'static>>>);
 
+/// What happens with the mip levels that are computed for a device.
+pub(crate) enum LevelUse {
+    /// They are uploaded, and dropped.
+    Once,
+    /// They are uploaded, and kept for a second device.
+    Twice,
+    /// The levels that were computed for a first device are uploaded, and dropped.
+    Known(MipLevels),
+}
+
 /// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
     views: Views,
@@ -37,15 +47,15 @@ pub(crate) struct Textures {
 }
 
 impl Textures {
-    /// Uploads images of a model. Mip levels that are not in `known` are computed.
-    pub(crate) fn upload(gpu: &Gpu, model: &Model, wanted: BTreeSet<WantedImage>, known: MipLevels) -> Self {
+    /// Uploads images of a model. Mip levels that are not known are computed.
+    pub(crate) fn upload(gpu: &Gpu, model: &Model, wanted: BTreeSet<WantedImage>, levels: LevelUse) -> Self {
         let wanted = wanted.into_iter().collect();
         let (views, levels) = match gpu.device.cache() {
             Some(device_cache) => {
                 let mut kept = device_cache.images.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.upload(gpu, model, wanted, known)
+                kept.upload(gpu, model, wanted, levels)
             }
-            None => upload_all(gpu, model, wanted, known),
+            None => upload_all(gpu, model, wanted, levels),
         };
         Self { views, samplers: BTreeMap::new(), levels }
     }
@@ -60,8 +70,7 @@ impl Textures {
         self.samplers.entry(sampler_key(sampler)).or_insert_with(|| create_sampler(gpu, sampler)).clone()
     }
 
-    /// Returns the mip levels that were uploaded, except for those that were cached. Only a software driver uses a
-    /// second device, so with a graphics card no levels are kept.
+    /// Returns the mip levels that were uploaded and kept for a second device.
     pub(crate) fn into_levels(self) -> MipLevels {
         self.levels
     }
@@ -69,8 +78,9 @@ impl Textures {
 
 type Views = BTreeMap<(usize, TextureEncoding), wgpu::TextureView>;
 
-fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, known: MipLevels) -> (Views, MipLevels) {
-    let MipLevels(mut known) = known;
+fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelUse) -> (Views, MipLevels) {
+    let keeps_levels = matches!(levels, LevelUse::Twice);
+    let MipLevels(mut known) = if let LevelUse::Known(levels) = levels { levels } else { MipLevels::default() };
     let with_known: Vec<_> = wanted.into_iter().map(|wanted| (wanted, known.remove(&wanted))).collect();
     let upload = |(wanted, known): (WantedImage, Option<Vec<Level<'static>>>)| {
         let WantedImage { image, encoding, first_level } = wanted;
@@ -78,7 +88,7 @@ fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, known: MipLeve
         let smaller = known.unwrap_or_else(|| smaller_levels(&whole, encoding, first_level));
         let levels: Vec<&Level<'_>> = (first_level == 0).then_some(&whole).into_iter().chain(&smaller).collect();
         let view = upload_levels(gpu, &levels);
-        (((image, encoding), view), gpu.is_software().then_some((wanted, smaller)))
+        (((image, encoding), view), keeps_levels.then_some((wanted, smaller)))
     };
     let uploaded: Vec<_> = with_known.into_par_iter().map(upload).collect();
     let (views, levels): (Views, Vec<_>) = uploaded.into_iter().unzip();
@@ -102,7 +112,7 @@ pub(crate) struct ImageCache(BTreeMap<ImageKey, CachedImage>);
 impl ImageCache {
     /// Uploads the images that are not cached with all levels that are wanted, and removes cached images that are not
     /// wanted.
-    fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, known: MipLevels) -> (Views, MipLevels) {
+    fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelUse) -> (Views, MipLevels) {
         let key = |wanted: &WantedImage| -> ImageKey {
             let image = &model.images[wanted.image];
             (image.width, image.height, wanted.encoding, XxHash3_128::oneshot(image.identity()))
@@ -113,7 +123,7 @@ impl ImageCache {
         };
         let pairs = wanted.iter().zip(&keys);
         let missing = pairs.filter(|(wanted, key)| is_missing(wanted, key)).map(|(wanted, _key)| *wanted).collect();
-        let (uploaded, levels) = upload_all(gpu, model, missing, known);
+        let (uploaded, levels) = upload_all(gpu, model, missing, levels);
         let mut views = Views::new();
         let mut kept = BTreeMap::new();
         for (wanted, key) in wanted.into_iter().zip(keys) {
@@ -391,6 +401,22 @@ mod tests {
     }
 
     #[test]
+    fn levels_are_kept_only_for_a_second_device() {
+        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4], ..Image::default() };
+        let model = Model { images: vec![image.into()], ..Model::default() };
+        let upload = |levels: LevelUse| {
+            let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level: 1 };
+            Textures::upload(&gpu, &model, BTreeSet::from([wanted]), levels).into_levels()
+        };
+        assert_eq!(upload(LevelUse::Once).0.len(), 0);
+        let kept = upload(LevelUse::Twice);
+        assert_eq!(kept.0.values().map(Vec::len).collect::<Vec<_>>(), [3]);
+        assert_eq!(upload(LevelUse::Known(kept)).0.len(), 0);
+        gpu.check().unwrap();
+    }
+
+    #[test]
     fn a_cached_image_is_uploaded_again_only_for_finer_levels() {
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
         let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4], ..Image::default() };
@@ -398,14 +424,13 @@ mod tests {
         let mut cache = ImageCache::default();
         let mut upload = |first_level: u32| {
             let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level };
-            let (views, levels) = cache.upload(&gpu, &model, vec![wanted], MipLevels::default());
+            let (views, levels) = cache.upload(&gpu, &model, vec![wanted], LevelUse::Twice);
             let texture = views[&(0, TextureEncoding::Srgb)].texture().clone();
             (texture.width(), texture.mip_level_count(), levels.0.len())
         };
-        let computed = usize::from(gpu.is_software());
-        assert_eq!(upload(1), (4, 3, computed));
+        assert_eq!(upload(1), (4, 3, 1));
         assert_eq!(upload(2), (4, 3, 0));
-        assert_eq!(upload(0), (8, 4, computed));
+        assert_eq!(upload(0), (8, 4, 1));
         assert_eq!(upload(1), (8, 4, 0));
         gpu.check().unwrap();
     }

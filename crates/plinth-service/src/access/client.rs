@@ -14,7 +14,7 @@ pub struct ClientAddress {
 impl ClientAddress {
     /// Returns the network whose addresses count as one client. For IPv4 this is the address itself. For IPv6 it is the
     /// first 64 bits, which are usually assigned to one customer.
-    pub(super) fn network(&self) -> String {
+    pub fn network(&self) -> String {
         match self.address.to_canonical() {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => {

@@ -142,7 +142,7 @@ rows! {
     /// wait
     MAX_CONNECTIONS: Http, "max_connections", "N", Default::Number(8192);
     /// Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client address in
-    /// this header
+    /// this header, and connections of these proxies only in total
     TRUSTED_PROXIES: Http, "trusted_proxies", "ADDRESS[/BITS],…", Default::Otherwise("none");
     /// Time that running requests have to finish after the server was told to stop
     SHUTDOWN_SECONDS: Http, "shutdown_seconds", "SECONDS", Default::Number(30);
