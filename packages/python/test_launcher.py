@@ -104,6 +104,10 @@ class Environment(unittest.TestCase):
         named.rename(self.home / "plinth.toml")
         self.assertNotIn("PLINTH_FFMPEG", self.said("doctor"))
 
+    def test_the_program_starts_if_the_extra_has_no_ffmpeg(self):
+        with mock.patch.object(sys.modules["imageio_ffmpeg"], "get_ffmpeg_exe", side_effect=RuntimeError("No ffmpeg exe could be found")):
+            self.assertNotIn("PLINTH_FFMPEG", self.said())
+
     def test_without_the_extra_nothing_is_named(self):
         with mock.patch.dict(sys.modules, {"plinth_lavapipe": None, "imageio_ffmpeg": None}):
             self.assertEqual(self.said(), self.given)

@@ -208,10 +208,17 @@ pub async fn renew(tx: &mut Tx, id: &RenderId, token: &str, until: i64) -> Resul
     Ok(tx.execute(sql, params![id, token, until]).await? == 1)
 }
 
-/// Finds a render by its identifier. Returns `None` if its lease does not have this token.
-pub async fn find_leased(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
-    let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2");
-    conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
+/// Finds a render by its identifier. Returns `None` if its lease does not have this token. The render's row stays locked until the
+/// transaction ends, so that an earlier report, which a worker that was told to stop does not wait for, cannot change the state
+/// before this transaction writes its own report.
+pub async fn find_leased(tx: &mut Tx, id: &RenderId, token: &str) -> Result<Option<Render>> {
+    macro_rules! held {
+        ($lock:literal) => {
+            concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2", $lock)
+        };
+    }
+    let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE") };
+    tx.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
 }
 
 /// Changes that a worker reports for a render it has claimed.

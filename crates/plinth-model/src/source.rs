@@ -58,8 +58,9 @@ impl<'a> Source<'a> {
         let budget = Budget::new(limits.decoded_bytes);
         let mut warnings = Warnings::default();
         let text = json_text(container.json, &budget, &mut warnings)?;
-        // A byte order mark is not part of the JSON text, so it is removed.
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
+        // A byte order mark is not part of the JSON text, so it is removed. So are zeros at the end, with which some
+        // exporters fill the chunk instead of spaces.
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text).trim_end_matches('\0');
         check_size(text, limits, &budget)?;
         let root = parse(text, &budget, &mut warnings)?;
         check_asset(&root)?;

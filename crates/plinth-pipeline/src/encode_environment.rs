@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plinth_media::{MediaError, write_together};
 use plinth_scene::{GainMapError, Panorama, SceneError, encode_gain_map, read_panorama};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Maximum size of a file in bytes. It is the size of the largest panorama (8192 × 4096) as uncompressed 32-bit floats
 /// with alpha.
@@ -43,8 +43,14 @@ pub struct EncodedEnvironment {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncodedFile {
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     pub bytes: u64,
+}
+
+/// Serializes a path as messages show it. By default, serde rejects paths that are not UTF-8.
+fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// Error that occurs when an environment is encoded.

@@ -34,6 +34,8 @@ pub struct AdapterReport {
     pub driver: String,
     /// Whether the adapter is a graphics card or a software driver.
     pub kind: AdapterKind,
+    /// PCI address of the graphics card, such as `0000:65:00.0`. Empty if it has none, or if the driver does not report it.
+    pub pci_address: String,
     /// Graphics API, such as `vulkan`.
     pub backend: String,
     /// Maximum width and height of a texture in pixels.
@@ -47,8 +49,8 @@ pub struct AdapterReport {
 /// Options that choose an adapter.
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Selects the best adapter whose name contains this text, ignoring case. The text `cpu` selects a software driver.
-    /// `None` selects the best of all adapters.
+    /// Selects the best adapter whose name contains this text, ignoring case, or the graphics card with this PCI address. The
+    /// text `cpu` selects a software driver. `None` selects the best of all adapters.
     pub adapter: Option<String>,
 }
 
@@ -61,12 +63,12 @@ pub enum GpuError {
          gives a software driver that needs no graphics card)"
     )]
     NoAdapter,
-    /// No adapter matches the requested name.
+    /// No adapter matches the requested name or PCI address.
     #[error("no adapter matches '{wanted}'; available: {available}")]
     NoSuchAdapter {
-        /// The requested name.
+        /// The requested name or PCI address.
         wanted: String,
-        /// Names of the available adapters.
+        /// Names and PCI addresses of the available adapters.
         available: String,
     },
     /// The driver could not open the adapter.
@@ -293,6 +295,7 @@ fn report(adapter: &wgpu::Adapter) -> AdapterReport {
         name: info.name,
         driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
         kind: if info.device_type == wgpu::DeviceType::Cpu { AdapterKind::Software } else { AdapterKind::Hardware },
+        pci_address: info.device_pci_bus_id,
         backend: info.backend.to_string(),
         max_texture_side: limits.max_texture_dimension_2d,
         max_buffer_bytes: limits.max_buffer_size,
@@ -301,22 +304,35 @@ fn report(adapter: &wgpu::Adapter) -> AdapterReport {
 }
 
 fn choose(found: Vec<wgpu::Adapter>, options: &GpuOptions) -> Result<wgpu::Adapter, GpuError> {
-    let names: Vec<String> = found.iter().map(|a| a.get_info().name).collect();
     let Some(wanted) = options.adapter.as_deref().map(str::trim).filter(|w| !w.is_empty()) else {
         return found.into_iter().next().ok_or(GpuError::NoAdapter);
     };
-    if names.is_empty() {
+    if found.is_empty() {
         return Err(GpuError::NoAdapter);
     }
+    let available = found.iter().map(|adapter| label(&adapter.get_info())).collect::<Vec<_>>().join(", ");
     let lower = wanted.to_lowercase();
     let fits = |adapter: &wgpu::Adapter| {
         let info = adapter.get_info();
-        (lower == "cpu" && info.device_type == wgpu::DeviceType::Cpu) || info.name.to_lowercase().contains(&lower)
+        (lower == "cpu" && info.device_type == wgpu::DeviceType::Cpu)
+            || info.name.to_lowercase().contains(&lower)
+            || is_address(&lower, &info.device_pci_bus_id)
     };
-    found
-        .into_iter()
-        .find(fits)
-        .ok_or_else(|| GpuError::NoSuchAdapter { wanted: wanted.to_owned(), available: names.join(", ") })
+    let chosen = found.into_iter().find(fits);
+    chosen.ok_or_else(|| GpuError::NoSuchAdapter { wanted: wanted.to_owned(), available })
+}
+
+/// Returns the name of an adapter, with its PCI address if it has one.
+fn label(info: &wgpu::AdapterInfo) -> String {
+    let address = &info.device_pci_bus_id;
+    if address.is_empty() { info.name.clone() } else { format!("{} ({address})", info.name) }
+}
+
+/// Returns whether `wanted`, in lower case, is a PCI address. Some programs print the address without its domain (`lspci`:
+/// `65:00.0`), or with more zeros (`nvidia-smi`: `00000000:65:00.0`).
+fn is_address(wanted: &str, address: &str) -> bool {
+    let Some((_domain, in_domain)) = address.split_once(':') else { return false };
+    wanted == in_domain || wanted.trim_start_matches('0') == address.trim_start_matches('0')
 }
 
 /// Stores errors and the loss of the device in `fault`. Without these callbacks, wgpu would panic.
@@ -349,3 +365,21 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
 /// When an allocation fails in a call that cannot return an error, wgpu drops the device. The message of the lost
 /// device then contains this text.
 const OUT_OF_MEMORY: &str = "Out of memory";
+
+#[cfg(test)]
+mod tests {
+    use super::is_address;
+
+    #[test]
+    fn a_pci_address_is_recognized_as_other_programs_print_it() {
+        for wanted in ["0000:65:00.0", "00000000:65:00.0", "65:00.0"] {
+            assert!(is_address(wanted, "0000:65:00.0"), "{wanted}");
+        }
+        for wanted in ["5:00.0", "0000:66:00.0", "0001:65:00.0", "0", "00.0"] {
+            assert!(!is_address(wanted, "0000:65:00.0"), "{wanted}");
+        }
+        assert!(is_address("0001:65:00.0", "0001:65:00.0"));
+        // Software drivers have no address.
+        assert!(!is_address("0000:65:00.0", "") && !is_address("0", ""));
+    }
+}

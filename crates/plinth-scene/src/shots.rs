@@ -4,7 +4,7 @@ use glam::{DVec3, Mat4, Vec2, Vec3};
 use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
 use rayon::prelude::*;
 
-use crate::camera::{framing_radius, orbit, path, sway};
+use crate::camera::{PARALLEL, framing_radius, orbit, path, sway};
 use crate::fit::distance;
 use crate::place::Placement;
 use crate::shot::{Camera, Shot};
@@ -26,9 +26,6 @@ const DEPTH_ROOM: f32 = 1.1;
 const LEAST_NEAR: f32 = 0.02;
 /// Minimum distance of the near plane and minimum radius of a model, in world units.
 const LEAST_LENGTH: f32 = 1e-3;
-/// A view direction counts as parallel to the up vector if the cosine of their angle is at least this. The camera then
-/// uses another up vector.
-const STRAIGHT_UP: f64 = 0.9999;
 /// Minimum distance between the camera and the model in world units.
 const LEAST_DISTANCE: f32 = 0.1;
 
@@ -156,11 +153,12 @@ fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
 }
 
 /// Returns the direction of the picture's right edge, for a camera in the direction `back` of what it looks at. The
-/// direction `up` points to the top of the picture as far as possible.
+/// direction `up` points to the top of the picture as far as possible. If it is parallel to `back`, the camera uses the Z
+/// axis instead.
 fn right_of(back: DVec3, up: DVec3) -> DVec3 {
-    let along = back.dot(up);
-    let up = if along.abs() > STRAIGHT_UP { DVec3::NEG_Z * along.signum() } else { up };
-    up.cross(back).normalize()
+    let right = up.cross(back);
+    let right = if right.length() > PARALLEL { right } else { DVec3::NEG_Z.cross(back) * back.dot(up).signum() };
+    right.normalize()
 }
 
 /// Returns the camera at `position` that looks at `look_at`. The direction `up` points to the top of the picture as far

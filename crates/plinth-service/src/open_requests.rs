@@ -125,4 +125,13 @@ mod tests {
             assert!(open.lock().is_empty());
         }
     }
+
+    #[test]
+    fn a_key_can_send_its_requests_of_a_minute_at_the_same_time() {
+        let open = OpenRequests::default();
+        let account = Group::Account(AccountId::parse(&"a".repeat(plinth_spec::id::LENGTH)).unwrap());
+        let begin = |_request| open.begin(account.clone(), |most| most.to_string());
+        let all: Result<Vec<OpenRequest>> = (0..limits::REQUESTS_PER_MINUTE).map(begin).collect();
+        assert!(all.is_ok());
+    }
 }

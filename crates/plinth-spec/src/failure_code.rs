@@ -48,7 +48,7 @@ failure_codes! {
     EncodeFailed = "encode_failed", ORDER_AGAIN;
     /// A finished file could not be stored.
     UploadFailed = "upload_failed", ORDER_AGAIN;
-    /// The workers that processed the render stopped responding, or their disks were full.
+    /// The workers that processed the render stopped responding, could not render, or had full disks.
     Reaped = "reaped", ORDER_AGAIN;
 }
 

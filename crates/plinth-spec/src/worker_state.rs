@@ -9,6 +9,8 @@ named! {
         Claiming = "claiming",
         /// The disk of the worker is full, so the worker claims nothing.
         DiskFull = "disk_full",
+        /// A test of the worker's graphics adapter and encoders has failed, so the worker claims nothing.
+        CannotRender = "cannot_render",
         /// The worker was told to stop. It claims nothing, and waits until its running jobs end.
         Draining = "draining",
     }

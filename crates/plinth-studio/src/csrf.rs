@@ -27,8 +27,12 @@ fn is_own(headers: &HeaderMap, own_origin: &str) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin" || site == "none";
     }
-    let Some(origin) = headers.get(header::ORIGIN).and_then(text) else { return false };
-    let host = headers.get(header::HOST).and_then(text);
+    headers.get(header::ORIGIN).and_then(text).is_some_and(|origin| is_own_origin(&origin, headers, own_origin))
+}
+
+/// Returns whether `origin` is the origin of the public URL, or names the host to which the request was sent.
+pub(crate) fn is_own_origin(origin: &str, headers: &HeaderMap, own_origin: &str) -> bool {
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
     origin == own_origin || host.is_some_and(|host| origin.split_once("://").is_some_and(|(_, o)| o == host))
 }
 

@@ -12,6 +12,7 @@ use crate::destination::Destination;
 use crate::error::{OtherWorkspace, PageError};
 use crate::format::sentence;
 use crate::frame::{Frame, page};
+use crate::session::CurrentUser;
 use crate::studio::Studio;
 
 /// The content security policy. It allows style sheets, scripts, images and forms of the same origin. It forbids inline
@@ -59,6 +60,14 @@ pub(crate) fn set_policy(response: &mut Response, policy: &str) {
 struct ErrorPage {
     frame: Frame,
     message: String,
+    /// The page with the form that was rejected; `None` if no form was sent, or if its page is the library.
+    form: Option<Destination>,
+}
+
+/// The page that a request has asked for, or the page with the form that it has sent.
+struct Asked {
+    page: Destination,
+    is_form: bool,
 }
 
 #[derive(Template)]
@@ -72,13 +81,16 @@ struct OtherWorkspacePage {
 /// Middleware that renders a [`PageError`] as an error page, or as JSON for a script, and sets the security headers.
 pub(crate) async fn finish_response(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     let is_script = wants_json(request.headers());
-    // After the sign-in, the browser cannot submit a form again.
-    let destination = if request.method().is_safe() { Destination::of(request.uri()) } else { Destination::home() };
+    let is_form = !request.method().is_safe();
+    // After a sign-in, the browser cannot submit a form again, so it gets the page of the form.
+    let page = if is_form { Destination::of_form(&studio, request.headers()) } else { Destination::of(request.uri()) };
+    let asked = Asked { page, is_form };
     let mut response = next.run(request).await;
     let error = response.extensions_mut().remove::<PageError>();
+    let user = response.extensions_mut().remove::<CurrentUser>();
     let mut response = match error {
         Some(error) if is_script => json_of(error),
-        Some(error) => page_of(&studio, error, &destination),
+        Some(error) => page_of(&studio, error, user.as_ref(), asked),
         None => response,
     };
     let headers = response.headers_mut();
@@ -111,9 +123,9 @@ fn json_of(error: PageError) -> Response {
     with_retry((status, body).into_response(), retry_after_secs)
 }
 
-fn page_of(studio: &Studio, error: PageError, destination: &Destination) -> Response {
+fn page_of(studio: &Studio, error: PageError, user: Option<&CurrentUser>, asked: Asked) -> Response {
     let (status, message, retry_after_secs) = match error {
-        PageError::SignedOut => return destination.redirect_to_sign_in(studio).into_response(),
+        PageError::SignedOut => return asked.page.redirect_to_sign_in(studio).into_response(),
         PageError::OtherWorkspace(workspaces) => {
             let frame = Frame::new(studio, "This page shows another workspace", None);
             let message = sentence(&workspaces.message());
@@ -125,7 +137,8 @@ fn page_of(studio: &Studio, error: PageError, destination: &Destination) -> Resp
         PageError::Message { status, message, retry_after_secs } => (status, message, retry_after_secs),
     };
     let title = if status == StatusCode::NOT_FOUND { "Not found" } else { "That did not work" };
-    let response = page(&ErrorPage { frame: Frame::new(studio, title, None), message: sentence(&message) });
+    let form = Some(asked.page).filter(|page| asked.is_form && *page != Destination::home());
+    let response = page(&ErrorPage { frame: Frame::new(studio, title, user), message: sentence(&message), form });
     with_retry(with_status(response, status), retry_after_secs)
 }
 

@@ -83,8 +83,12 @@ pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Requ
         drain_limit.extend();
     }
     let caller = user.caller().clone();
-    request.extensions_mut().insert(user);
+    request.extensions_mut().insert(user.clone());
     let mut response = next.run(request).await;
+    // The page of an error has the user's menu.
+    if response.extensions().get::<PageError>().is_some() {
+        response.extensions_mut().insert(user);
+    }
     // The tracing middleware reads the caller from the response, to log it.
     response.extensions_mut().insert(caller);
     response.extensions_mut().insert(open);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use plinth_pipeline::EncoderChoice;
 use plinth_pipeline::child::{ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask, MachineFound, ProbeTask};
 use plinth_spec::{FailureCode, WorkClass};
 use tokio::sync::{oneshot, watch};
@@ -22,8 +23,6 @@ use crate::progress::{Progress, ProgressMeter};
 use crate::system::names_of;
 use crate::traces::StageSpans;
 
-/// Minimum time limit of the probe. Applies even if the time limit of renders is shorter.
-const PROBE_TIME: Duration = Duration::from_mins(1);
 /// Time that is added to the wall-clock limit to get the CPU time limit per core.
 const CPU_LEEWAY: Duration = Duration::from_mins(1);
 /// Maximum size in bytes of a file that a job writes. One minute of 4K ProRes has about 10 GB.
@@ -169,18 +168,22 @@ impl Node {
         ChildLimits { cpu_secs: processor_secs(time), file_bytes: FILE_BYTES, memory_bytes: self.options.memory_bytes }
     }
 
-    /// Probes the graphics adapter and the encoders of this machine. Returns `None` if the worker was stopped during
-    /// the probe.
-    pub(crate) async fn probe(&self, stop: &CancellationToken) -> Result<Option<MachineFound>, WorkerError> {
+    /// Probes the graphics adapter and the encoders of this machine, for at most the time `time`. Returns `None` if the worker
+    /// was stopped during the probe.
+    pub(crate) async fn probe(
+        &self,
+        encoder: EncoderChoice,
+        time: Duration,
+        stop: &CancellationToken,
+    ) -> Result<Option<MachineFound>, WorkerError> {
         let cannot = |message: String| WorkerError::CannotRender { message };
         let folder = self
             .scratch
             .job()
             .map_err(|source| WorkerError::Scratch { folder: self.options.scratch.clone(), source })?;
-        let WorkerOptions { adapter, ffmpeg, encoder, takes, .. } = self.options.clone();
+        let WorkerOptions { adapter, ffmpeg, takes, .. } = self.options.clone();
         let (writes_videos, writes_prores) = (takes.includes(None), takes.includes(Some(WorkClass::Pro)));
         let task = ProbeTask { adapter, ffmpeg, encoder, writes_videos, writes_prores };
-        let time = self.options.timeout.max(PROBE_TIME);
         let plan = JobPlan { task: ChildTask::Probe(task), time, folder: folder.path(), home: None };
         match self.run_child(plan, stop, None).await {
             Ended::Done(ChildEvent::Probed(found)) => Ok(Some(found)),
@@ -193,8 +196,8 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
+    use plinth_pipeline::H264Encoder;
     use plinth_pipeline::child::{PackageTask, PreviewTask};
-    use plinth_pipeline::{EncoderChoice, H264Encoder};
 
     use super::*;
 

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::ChildFailure;
-use plinth_pipeline::{H264Encoder, lacks_room};
+use plinth_pipeline::{EncoderChoice, H264Encoder, failure_message, lacks_room};
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
-use plinth_spec::WorkerState;
+use plinth_spec::{FailureCode, WorkerState};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -40,6 +40,10 @@ const MAX_GROUP_SIZE: usize = 16;
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// Time that previews have to end after [`WorkerOptions::grace`]. They end at once, unless the database does not respond.
 const PREVIEWS_END_TIME: Duration = Duration::from_secs(5);
+/// Minimum time limit of the probe at the start of a worker. Applies even if the time limit of renders is shorter.
+const PROBE_TIME: Duration = Duration::from_mins(1);
+/// Time limit of the probe after a job has failed. A driver may wait forever for a device that was lost.
+const PROBE_AGAIN_TIME: Duration = Duration::from_mins(2);
 /// Default number of concurrent renders, first on a software driver, second on a graphics card. A software driver uses all
 /// cores for one frame. On a graphics card, encoding limits the speed of a single job, so two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
@@ -57,6 +61,8 @@ pub(crate) struct Node {
     /// The disk space of the running jobs.
     pub(crate) disks: Disks,
     full_disk: FullDisk,
+    /// A test of the machine, which followed the failure of a job, has failed.
+    failed_test: LastMinute,
     /// State that the worker reports to the service.
     state: watch::Sender<WorkerState>,
     /// Number of models that are loaded for previews. The worker does not count as idle while this number is not 0.
@@ -112,8 +118,11 @@ pub async fn run(
     let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
     let encoder = H264Encoder::default();
     let (disks, full_disk) = (Disks::new(CachedFolders::of(&scratch)), FullDisk::default());
-    let mut node = Node { service, options, scratch, encoder, idle_processes, disks, full_disk, state, previews };
-    let Some(found) = node.probe(&stop).await? else { return Ok(()) };
+    let failed_test = LastMinute::default();
+    let mut node =
+        Node { service, options, scratch, encoder, idle_processes, disks, full_disk, failed_test, state, previews };
+    let (choice, time) = (node.options.encoder, node.options.timeout.max(PROBE_TIME));
+    let Some(found) = node.probe(choice, time, &stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
     }
@@ -164,21 +173,22 @@ async fn claim_until_stopped(
     kill: &CancellationToken,
 ) {
     let mut busy_until = Instant::now();
-    let mut had_room = true;
+    let mut state = WorkerState::Claiming;
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
-        let has_room_on_disk = node.prepare_disk().await;
-        if has_room_on_disk != had_room {
-            had_room = has_room_on_disk;
-            node.state.send_replace(if had_room { WorkerState::Claiming } else { WorkerState::DiskFull });
-            log_room(node, had_room);
+        let found = node.prepare(stop).await;
+        if found != state {
+            state = found;
+            node.state.send_replace(state);
+            log_state(node, state);
         }
-        if !had_room {
+        let claims = state == WorkerState::Claiming;
+        if !claims {
             pause = ERROR_PAUSE;
-            // Time with a full disk does not count as idle time, because there may be work in the queue.
+            // Time in which the worker must not claim does not count as idle time, because there may be work in the queue.
             busy_until = Instant::now();
         }
-        while had_room && !stop.is_cancelled() {
+        while claims && !stop.is_cancelled() {
             match node.take(slots).await {
                 Ok(Some((work, slot))) => node.start(work, slot, running, kill),
                 Ok(None) => break,
@@ -206,19 +216,31 @@ async fn claim_until_stopped(
             () = stop.cancelled() => {}
             ended = running.join_next(), if !running.is_empty() => log_panic(ended),
             () = slots.freed() => {}
-            () = node.service.render_queued(), if has_free_slot && had_room => {}
+            () = node.service.render_queued(), if has_free_slot && claims => {}
             () = sleep(jittered(pause)), if has_free_slot => {}
         }
     }
 }
 
-fn log_room(node: &Node, has_room: bool) {
+/// Logs the new state of a worker.
+fn log_state(node: &Node, state: WorkerState) {
     let folder = node.options.scratch.display();
-    if has_room {
-        tracing::info!(%folder, "the disk no longer counts as full; the worker claims renders");
-    } else {
-        tracing::error!(%folder, "the disk is full; the worker claims nothing until there is room");
+    match state {
+        WorkerState::Claiming => tracing::info!(%folder, "the worker claims renders again"),
+        WorkerState::DiskFull => {
+            tracing::error!(%folder, "the disk is full; the worker claims nothing until there is room");
+        }
+        WorkerState::CannotRender => {
+            tracing::error!("the worker claims nothing until this machine can render; it is tested every minute");
+        }
+        WorkerState::Draining => {}
     }
+}
+
+/// Returns whether a failure may be due to the machine.
+const fn may_be_of_machine(failure: &ChildFailure) -> bool {
+    !failure.is_of_request
+        && matches!(failure.code, FailureCode::RendererCrash | FailureCode::DisplayLost | FailureCode::EncodeFailed)
 }
 
 async fn drain(running: &mut JoinSet<()>) {
@@ -263,6 +285,29 @@ impl Node {
         self.scratch.has_room(self.options.room_bytes)
     }
 
+    /// Prepares the disk for a job. A minute after a test of the machine has failed, tests the machine again. Returns the state of the
+    /// worker: whether it may claim jobs, and otherwise the reason.
+    async fn prepare(&self, stop: &CancellationToken) -> WorkerState {
+        if !self.prepare_disk().await {
+            return WorkerState::DiskFull;
+        }
+        if self.failed_test.forget_past(Instant::now()) {
+            self.test_machine(stop).await;
+        }
+        if self.failed_test.is_recent(Instant::now()) { WorkerState::CannotRender } else { WorkerState::Claiming }
+    }
+
+    /// Tests whether this machine can still render, and notes if it cannot. Returns whether it can. Hardware encoders are not tested,
+    /// because libx264 replaces those that fail.
+    async fn test_machine(&self, stop: &CancellationToken) -> bool {
+        let tested = self.probe(EncoderChoice::default(), PROBE_AGAIN_TIME, stop).await;
+        if let Err(error) = &tested {
+            tracing::error!(error = failure_message(error), "the test of this machine failed");
+            self.failed_test.note(Instant::now());
+        }
+        tested.is_ok()
+    }
+
     /// Removes cached models if the disk has too little room for a job. A minute after writing has failed, tries it again: if it still
     /// fails, the disk counts as full for another minute, because each job that is claimed on a full disk counts as lost. Returns
     /// whether the disk has room.
@@ -297,17 +342,32 @@ impl Node {
         }
     }
 
+    /// Returns whether the failure of a job is not reported to the service, because another machine may be able to run the job: its
+    /// leases expire, and the service requeues its renders as after the loss of a worker. This is the case if the disk is full, or if
+    /// this machine cannot render any more; the worker then claims nothing until it can. The machine is tested for this, because the
+    /// process of a job is not trusted.
+    pub(crate) async fn leaves_to_others(&self, failure: &ChildFailure, kill: &CancellationToken) -> bool {
+        if self.is_of_full_disk(failure) {
+            tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
+            self.make_room_after(failure).await;
+            return true;
+        }
+        let is_left = may_be_of_machine(failure) && !self.test_machine(kill).await;
+        if is_left {
+            tracing::error!(error = failure.message, "a job failed on this machine; it returns to the queue");
+        }
+        is_left
+    }
+
     /// Returns whether a job failed because the disk is full. The job may have deleted its files since it noticed this.
-    pub(crate) fn is_of_full_disk(&self, failure: &ChildFailure) -> bool {
+    fn is_of_full_disk(&self, failure: &ChildFailure) -> bool {
         failure.is_of_full_disk || !self.has_free_space()
     }
 
-    /// Logs why a job failed on a full disk. The failure is not reported to the service, because another machine may be able to run
-    /// the job: its leases expire, and the service requeues its renders as after the loss of a worker. If the system reports free
-    /// space nevertheless, as with an exhausted disk quota, cached models are removed. If this worker cannot write either, it claims
-    /// nothing until it can. It tries this itself, because the process of a job is not trusted.
-    pub(crate) async fn leave_to_others(&self, failure: &ChildFailure) {
-        tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
+    /// After a job has failed on a full disk: if the system reports free space nevertheless, as with an exhausted disk quota, cached
+    /// models are removed. If this worker cannot write either, it claims nothing until it can. It tries this itself, because the
+    /// process of a job is not trusted.
+    async fn make_room_after(&self, failure: &ChildFailure) {
         if !failure.is_of_full_disk || !self.has_free_space() {
             return;
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use plinth_pipeline::child::{ChildEvent, ChildTask, PackageTask};
+use plinth_pipeline::child::{ChildEvent, ChildFailure, ChildTask, PackageTask};
 use plinth_service::jobs::Claim;
 use plinth_spec::{FailureCode, OutputFile};
 use plinth_store::ObjectKey;
@@ -28,15 +28,24 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), node.options.outage, cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
-    // The folder is kept until the end: if the job has filled the disk, `is_of_full_disk` below must still find the disk full.
+    // The folder is kept until the end: if the job has filled the disk, `leaves_to_others` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let made = match &folder {
         Ok(folder) => make(node, claim, folder.path(), &cut).await,
         Err(error) => Err(error.clone()),
     };
+    let is_left = match &made {
+        Err(JobError::Failed(failure)) => node.leaves_to_others(failure, kill).await,
+        Ok(()) | Err(JobError::Cancelled) => false,
+    };
     match made {
         Ok(()) => {}
-        Err(JobError::Failed(failure)) if node.is_of_full_disk(&failure) => node.leave_to_others(&failure).await,
+        Err(JobError::Failed(_failure)) if is_left => {}
+        // The store may work again later, so the lease is left to expire, and the service requeues the packaging as after the loss of a
+        // worker.
+        Err(JobError::Failed(failure)) if is_of_store(&failure) => {
+            tracing::error!(render.id = %id, error = failure.message, "a packaging failed; it returns to the queue");
+        }
         Err(JobError::Failed(failure)) => {
             counters::failures(counters::PACKAGING).increment(1);
             tracing::error!(render.id = %id, error = failure.message, "a video cannot be packaged");
@@ -48,6 +57,11 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
         Err(JobError::Cancelled) => {}
     }
     drop(lease_renewal);
+}
+
+/// Returns whether a packaging failed because its files could not be fetched or stored.
+const fn is_of_store(failure: &ChildFailure) -> bool {
+    matches!(failure.code, FailureCode::ModelDownloadFailed | FailureCode::UploadFailed)
 }
 
 async fn make(node: &Node, claim: &Claim, folder: &Path, cut: &CancellationToken) -> Result<(), JobError> {

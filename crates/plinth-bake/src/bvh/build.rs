@@ -4,7 +4,7 @@
 use glam::Vec3;
 
 use super::TriangleId;
-use super::triangles::BLOCK;
+use super::lanes::BLOCK;
 
 /// Number of bins of the surface area heuristic.
 const BINS: usize = 16;
@@ -65,7 +65,7 @@ pub(super) fn build(items: &mut [BuildItem], first: usize, levels: u32) -> Vec<B
     // each split may separate only a few items. Then the items are split in half instead.
     if min_levels(split_index.max(items.len() - split_index)) > below {
         split_index = items.len() / 2;
-        let (axis, ..) = longest_axis(items);
+        let axis = extent_of_centers(items).1.max_position();
         let center = |item: &BuildItem| item.doubled_center()[axis];
         items.select_nth_unstable_by(split_index, |a, b| center(a).total_cmp(&center(b)));
     }
@@ -97,53 +97,79 @@ const fn min_levels(items: usize) -> u32 {
     items.div_ceil(BLOCK).next_power_of_two().trailing_zeros()
 }
 
-/// Returns the axis along which the doubled centres of the items are farthest apart, with the smallest doubled centre
-/// and the extent of all doubled centres along this axis.
-fn longest_axis(items: &[BuildItem]) -> (usize, f32, f32) {
+/// Returns the smallest doubled centre of the items, and the extent of all doubled centres.
+fn extent_of_centers(items: &[BuildItem]) -> (Vec3, Vec3) {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items {
         low = low.min(item.doubled_center());
         high = high.max(item.doubled_center());
     }
-    let extent = high - low;
-    let axis = if extent.x >= extent.y && extent.x >= extent.z { 0 } else { usize::from(extent.y < extent.z) + 1 };
-    (axis, low[axis], extent[axis])
+    (low, high - low)
 }
 
-/// Partitions `items` at the bin boundary with the lowest cost. Returns the number of items before the boundary.
-fn split(items: &mut [BuildItem]) -> usize {
-    let (axis, low, extent) = longest_axis(items);
-    if extent <= 0.0 {
-        return items.len() / 2;
+/// Bounding box and number of several items.
+#[derive(Clone, Copy)]
+struct Group {
+    min: Vec3,
+    max: Vec3,
+    count: usize,
+}
+
+impl Group {
+    const EMPTY: Self = Self { min: Vec3::INFINITY, max: Vec3::NEG_INFINITY, count: 0 };
+
+    fn with(&self, o: &Self) -> Self {
+        Self { min: self.min.min(o.min), max: self.max.max(o.max), count: self.count + o.count }
     }
-    let scale = BINS as f32 / extent;
-    let bin_of = |item: &BuildItem| (((item.doubled_center()[axis] - low) * scale) as usize).min(BINS - 1);
-    let mut bins = [(Vec3::INFINITY, Vec3::NEG_INFINITY, 0_usize); BINS];
-    for item in items.iter() {
-        let bin = &mut bins[bin_of(item)];
-        *bin = (bin.0.min(item.min), bin.1.max(item.max), bin.2 + 1);
+
+    /// Returns a number that is proportional to the time that rays take for the items: the probability that a ray enters
+    /// the box, times the number of leaves, because all items of a leaf are tested at once.
+    fn cost(&self) -> f32 {
+        if self.count == 0 { 0.0 } else { half_area(self.min, self.max) * self.count.div_ceil(BLOCK) as f32 }
     }
-    let mut right_cost = [0.0; BINS];
-    let mut sum = (Vec3::INFINITY, Vec3::NEG_INFINITY, 0);
-    for i in (1..BINS).rev() {
-        sum = (sum.0.min(bins[i].0), sum.1.max(bins[i].1), sum.2 + bins[i].2);
-        right_cost[i] = if sum.2 > 0 { half_area(sum.0, sum.1) * sum.2 as f32 } else { 0.0 };
+}
+
+/// Returns the bin with the lowest cost for a split after it, and the cost, or `None` if all items are in one bin.
+fn best_split(bins: &[Group; BINS]) -> Option<(f32, usize)> {
+    let mut after = [Group::EMPTY; BINS];
+    for bin in (1..BINS).rev() {
+        after[bin - 1] = after[bin].with(&bins[bin]);
     }
-    let mut best = (f32::INFINITY, 0);
-    let mut sum = (Vec3::INFINITY, Vec3::NEG_INFINITY, 0);
-    for i in 0..BINS - 1 {
-        sum = (sum.0.min(bins[i].0), sum.1.max(bins[i].1), sum.2 + bins[i].2);
-        if sum.2 == 0 || sum.2 == items.len() {
+    let mut before = Group::EMPTY;
+    let mut best: Option<(f32, usize)> = None;
+    for bin in 0..BINS - 1 {
+        before = before.with(&bins[bin]);
+        if before.count == 0 || after[bin].count == 0 {
             continue;
         }
-        let cost = half_area(sum.0, sum.1) * sum.2 as f32 + right_cost[i + 1];
-        if cost < best.0 {
-            best = (cost, i);
+        let cost = before.cost() + after[bin].cost();
+        if best.is_none_or(|(lowest, _bin)| cost < lowest) {
+            best = Some((cost, bin));
         }
     }
+    best
+}
+
+/// Partitions `items` at the boundary between bins with the lowest cost, of all axes. Returns the number of items before the
+/// boundary.
+fn split(items: &mut [BuildItem]) -> usize {
+    let (low, extent) = extent_of_centers(items);
+    let scale = extent.map(|extent| if extent > 0.0 { BINS as f32 / extent } else { 0.0 });
+    let bins_of =
+        |item: &BuildItem| ((item.doubled_center() - low) * scale).to_array().map(|bin| (bin as usize).min(BINS - 1));
+    let mut bins = [[Group::EMPTY; BINS]; 3];
+    for item in items.iter() {
+        let one = Group { min: item.min, max: item.max, count: 1 };
+        for (bins, bin) in bins.iter_mut().zip(bins_of(item)) {
+            bins[bin] = bins[bin].with(&one);
+        }
+    }
+    let of_axis = |axis: usize| best_split(&bins[axis]).map(|(cost, bin)| (cost, axis, bin));
+    let best = (0..3).filter_map(of_axis).min_by(|(a, ..), (b, ..)| a.total_cmp(b));
+    let Some((_cost, axis, last)) = best else { return items.len() / 2 };
     let mut left = 0;
     for i in 0..items.len() {
-        if bin_of(&items[i]) <= best.1 {
+        if bins_of(&items[i])[axis] <= last {
             items.swap(left, i);
             left += 1;
         }

@@ -1,10 +1,12 @@
 //! A bounding volume hierarchy over triangles. Each node has eight children, whose boxes are tested at once (Wald,
 //! Benthin and Boulos 2008, "Getting Rid of Packets"). The hierarchy is first built as a binary tree.
 //!
-//! Processors with AVX test all eight boxes with 256-bit instructions. Other processors test two groups of four boxes.
-//! Both methods compute the same numbers, so a ray finds the same hit on all processors.
+//! A leaf has up to eight triangles, which are tested at once, too. Processors with AVX test all eight boxes or triangles with
+//! 256-bit instructions. Other processors test two groups of four. Both methods compute the same numbers, so a ray finds the
+//! same hit on all processors.
 
 mod build;
+mod lanes;
 mod node;
 mod triangles;
 
@@ -12,8 +14,9 @@ use arrayvec::ArrayVec;
 use glam::Vec3;
 
 use build::{BinaryNode, BuildItem, build, half_area};
+use lanes::BLOCK;
 use node::{Entries, Node, NodeRay};
-use triangles::{BLOCK, BlockHit, TriangleBlock, TriangleRay};
+use triangles::{BlockHit, TriangleBlock, TriangleRay};
 
 /// Number of children per node.
 const WIDTH: usize = 8;
@@ -161,34 +164,33 @@ impl Bvh {
             // SAFETY: `avx` is true only if the processor has AVX, which is all that the function requires.
             return unsafe { self.hit_avx(origin, direction, t_min, t_max, any) };
         }
-        self.traverse(origin, direction, t_min, t_max, any, Node::entries)
+        let ray = TriangleRay { origin, direction, t_min, t_max };
+        self.traverse(ray, any, Node::entries, TriangleBlock::intersect)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx")]
     fn hit_avx(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32, any: bool) -> Option<Hit> {
-        self.traverse(origin, direction, t_min, t_max, any, |node, ray, t_max| node.entries_avx(ray, t_max))
+        let ray = TriangleRay { origin, direction, t_min, t_max };
+        self.traverse(ray, any, |node, ray, t_max| node.entries_avx(ray, t_max), |block, ray| block.intersect_avx(ray))
     }
 
     /// Finds the nearest hit, or the first hit of the traversal if `any` is true. `entries` returns the distances at
     /// which a ray enters the boxes of a node, and a bit mask of the boxes that the ray enters before the distance in the
-    /// last argument.
+    /// last argument. `intersect` returns the nearest hit in a leaf.
     #[expect(clippy::inline_always, reason = "the target features of the caller must apply to the whole loop")]
     #[inline(always)]
     fn traverse(
         &self,
-        origin: Vec3,
-        direction: Vec3,
-        t_min: f32,
-        mut t_max: f32,
+        mut ray: TriangleRay,
         any: bool,
         entries: impl Fn(&Node, &NodeRay, f32) -> (Entries, u32),
+        intersect: impl Fn(&TriangleBlock, &TriangleRay) -> Option<BlockHit>,
     ) -> Option<Hit> {
         if self.nodes.is_empty() {
             return None;
         }
-        let boxes = NodeRay::new(origin, direction);
-        let triangles = TriangleRay::new(origin, direction, t_min);
+        let boxes = NodeRay::new(ray.origin, ray.direction);
         let mut best: Option<(usize, BlockHit)> = None;
         // Children that are still to be visited. The nearest child of a node is visited at once, so it is never on the
         // stack.
@@ -197,7 +199,7 @@ impl Bvh {
         while let Some(child) = next.take() {
             if child & LEAF == 0 {
                 let node = &self.nodes[child as usize];
-                let (entries, mut mask) = entries(node, &boxes, t_max);
+                let (entries, mut mask) = entries(node, &boxes, ray.t_max);
                 let entered = |lane: usize| EnteredChild::new(node.children[lane], entries.0[lane]);
                 let base = stack.len();
                 if let Some(lane) = take_lowest_bit(&mut mask) {
@@ -219,8 +221,8 @@ impl Bvh {
                 }
             } else {
                 let block = (child ^ LEAF) as usize;
-                if let Some(hit) = self.blocks[block].intersect(&triangles, t_max) {
-                    t_max = hit.t;
+                if let Some(hit) = intersect(&self.blocks[block], &ray) {
+                    ray.t_max = hit.t;
                     best = Some((block, hit));
                     if any {
                         break;
@@ -229,7 +231,7 @@ impl Bvh {
             }
             while next.is_none() {
                 let Some(entered) = stack.pop() else { break };
-                next = (entered.distance() < t_max).then_some(entered.child());
+                next = (entered.distance() < ray.t_max).then_some(entered.child());
             }
         }
         best.map(|(block, BlockHit { t, u, v, lane })| Hit { t, u, v, id: self.ids[block][lane] })

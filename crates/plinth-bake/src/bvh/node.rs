@@ -62,10 +62,10 @@ impl Node {
                 let planes = Vec4::from_slice(&self.planes[plane][first..first + 4]);
                 (planes - Vec4::splat(ray.origin[axis])) * Vec4::splat(ray.inverse[axis])
             };
-            let [near_x, near_y, near_z] = [0, 1, 2].map(|axis| distance(ray.enter[axis], axis));
-            let [far_x, far_y, far_z] = [0, 1, 2].map(|axis| distance(ray.leave[axis], axis));
-            let enter = near_x.max(near_y).max(near_z).max(Vec4::ZERO);
-            let leave = far_x.min(far_y).min(far_z).min(Vec4::splat(t_max));
+            let near = [distance(ray.enter[0], 0), distance(ray.enter[1], 1), distance(ray.enter[2], 2)];
+            let far = [distance(ray.leave[0], 0), distance(ray.leave[1], 1), distance(ray.leave[2], 2)];
+            let enter = near[0].max(near[1]).max(near[2]).max(Vec4::ZERO);
+            let leave = far[0].min(far[1]).min(far[2]).min(Vec4::splat(t_max));
             (enter.to_array(), enter.cmple(leave).bitmask())
         };
         let (([a, b, c, d], low), ([e, f, g, h], high)) = (half(0), half(4));

@@ -122,6 +122,17 @@ impl<'a> Archive<'a> {
         }
     }
 
+    /// Returns the MTL file that most likely belongs to the OBJ file `obj`, whatever its `mtllib` lines name: the file with
+    /// the name of the OBJ file, as in Blender, or else the only MTL file.
+    pub(super) fn find_mtl(&self, obj: &str) -> Option<String> {
+        let stem = obj.rsplit_once('.').map_or(obj, |(stem, _)| stem);
+        look_up(&self.by_path, &format!("{stem}.mtl")).or_else(|| {
+            let mut found = self.entries.keys().filter(|name| name.to_lowercase().ends_with(".mtl"));
+            let first = found.next()?;
+            found.next().is_none().then(|| first.clone())
+        })
+    }
+
     fn has_gltf(&self) -> bool {
         let is_gltf = |name: &str| [".glb", ".gltf"].into_iter().any(|extension| name.ends_with(extension));
         self.entries.keys().any(|name| is_gltf(&name.to_lowercase()))

@@ -37,6 +37,9 @@ pub enum ImportError {
     },
     #[error("the OBJ has no faces")]
     NoFaces,
+    /// The OBJ file consists of free-form curves and surfaces.
+    #[error("the OBJ has no faces, only free-form curves or surfaces, such as NURBS; export it as polygons")]
+    FreeForm,
     /// A texture cannot be decoded or is too large.
     #[error("the texture '{name}' cannot be used: {problem}")]
     Texture {

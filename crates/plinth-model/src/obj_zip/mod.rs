@@ -52,6 +52,10 @@ pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportEr
             obj.fanned_polygons
         ));
     }
+    if obj.free_form > 0 {
+        let count = obj.free_form;
+        warnings.add(&format!("{count} free-form curves and surfaces are ignored; export them as polygons"));
+    }
     let materials = mtl::load(&mut archive, &name, &obj, &mut warnings)?;
     let pictures = Pictures::new(&mut archive, limits, &mut warnings);
     let glb = to_glb::write(&obj, &materials, pictures, &budget)?;

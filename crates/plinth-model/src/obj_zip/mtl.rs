@@ -49,7 +49,9 @@ struct Definition {
 }
 
 /// Reads the material libraries of an OBJ file. Returns the materials that the elements of the OBJ file use, by their
-/// names in the OBJ file. Adds a warning for each missing library or texture, and for materials without a definition.
+/// names in the OBJ file. Adds a warning for each missing library or texture, and for materials without a definition. If
+/// the libraries that the OBJ file names lack a material, the one that [`Archive::find_mtl`] returns is read, too, because
+/// files are often renamed.
 pub(super) fn load(
     archive: &mut Archive<'_>,
     referrer: &str,
@@ -67,18 +69,41 @@ pub(super) fn load(
         for library in libraries(archive, referrer, line) {
             match library {
                 Ok(name) if read_libraries.insert(name.clone()) => {
-                    let bytes = archive.read(&name)?;
-                    let mut reader = Reader { archive, referrer: &name, used: &used, by_name: &mut by_name, warnings };
-                    reader.library(&text::decode(&bytes));
+                    read_library(archive, &name, &used, &mut by_name, warnings)?;
                 }
                 Ok(_duplicate) => {}
                 Err(missing) => warnings.add(&format!("the material library '{missing}' is not in the ZIP")),
             }
         }
     }
+    used.retain(|_, name| !name.is_empty() && !by_name.contains_key(*name));
+    if !used.is_empty()
+        && let Some(name) = archive.find_mtl(referrer).filter(|name| !read_libraries.contains(name))
+    {
+        let known = by_name.len();
+        read_library(archive, &name, &used, &mut by_name, warnings)?;
+        if by_name.len() > known {
+            let name = crate::source::shortened(&name);
+            warnings.add(&format!("the material library '{name}' is used, although no mtllib line names it"));
+        }
+    }
     let mut materials = by_name.into_iter().map(|(name, definition)| (name, definition.material)).collect();
     add_undefined(obj, &mut materials, warnings);
     Ok(materials)
+}
+
+/// Reads the definitions of the materials in `used` from the archive entry `name`.
+fn read_library(
+    archive: &mut Archive<'_>,
+    name: &str,
+    used: &BTreeMap<&str, &str>,
+    by_name: &mut BTreeMap<String, Definition>,
+    warnings: &mut Warnings,
+) -> Result<(), ImportError> {
+    let bytes = archive.read(name)?;
+    let mut reader = Reader { archive, referrer: name, used, by_name, warnings };
+    reader.library(&text::decode(&bytes));
+    Ok(())
 }
 
 /// Adds a white material for each name of a material that has no definition, so that settings can refer to it. Adds a
@@ -221,6 +246,10 @@ impl Reader<'_, '_> {
     }
 
     fn texture(&mut self, rest: &str) -> Option<TextureUse> {
+        // Without a name there is no texture, as in `map_Kd ""`.
+        if text::unquoted(rest).is_empty() {
+            return None;
+        }
         let uncommented = text::without_comment(rest);
         let found = [rest, uncommented].into_iter().map(|text| texture_use(self.archive, self.referrer, text));
         let found = found.reduce(Result::or).unwrap_or_else(|| Err(rest.to_owned()));

@@ -70,6 +70,8 @@ pub(super) struct Obj {
     pub(super) fanned_polygons: usize,
     /// Number of normals and texture coordinates that are not finite.
     pub(super) not_finite: usize,
+    /// Number of free-form curves and surfaces (statements `curv` and `surf`), which are not read.
+    pub(super) free_form: usize,
 }
 
 /// Parses an OBJ file.
@@ -82,7 +84,7 @@ pub(super) fn parse(text: &str, limits: &Limits, budget: &Budget) -> Result<Obj,
     let State { triangulator, polypaint, .. } = reader.state;
     let mut obj = reader.obj;
     if obj.parts.iter().all(|part| part.triangles.is_empty()) {
-        return Err(ImportError::NoFaces);
+        return Err(if obj.free_form > 0 { ImportError::FreeForm } else { ImportError::NoFaces });
     }
     if obj.colors.is_empty() {
         obj.colors = polypaint;
@@ -163,6 +165,7 @@ impl Reader<'_> {
             "f" => self.face(text::without_comment(rest))?,
             "p" => self.points(text::without_comment(rest))?,
             "l" => self.line_strip(text::without_comment(rest))?,
+            "curv" | "surf" => self.obj.free_form += 1,
             "s" => {
                 self.state.smoothing = match text::without_comment(rest) {
                     "off" | "0" => Smoothing::Off,

@@ -30,7 +30,8 @@ pub(super) fn latin_1(bytes: &[u8]) -> String {
 }
 
 /// Returns the lines with their numbers, starting at 1. A line that ends in a backslash is joined with the next line,
-/// unless it is a comment, which may end in the path of a folder. Lines end in LF or CR LF, or in CR if there is no LF.
+/// unless it is a comment, which may end in the path of a folder, or the backslash is part of a character. Lines end in LF or
+/// CR LF, or in CR if there is no LF.
 pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let line_end = if text.contains('\n') { '\n' } else { '\r' };
     let mut lines = text.split(line_end).map(|line| line.strip_suffix('\r').unwrap_or(line)).zip(1..);
@@ -38,7 +39,7 @@ pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, 
         let (first, number) = lines.next()?;
         let mut line = Cow::Borrowed(first);
         let is_comment = first.trim_start().starts_with('#');
-        while !is_comment && line.ends_with('\\') {
+        while !is_comment && is_continued(&line) {
             let joined = line.to_mut();
             joined.pop();
             joined.push(' ');
@@ -46,6 +47,13 @@ pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, 
         }
         Some((number, line))
     })
+}
+
+/// Returns whether a line ends in a backslash that is not part of a character. In text that was decoded as Latin-1 but is
+/// Shift-JIS, GBK or Big5, the second byte of a character may be that of a backslash; the first one is above 0x80.
+fn is_continued(line: &str) -> bool {
+    let before = line.strip_suffix('\\');
+    before.is_some_and(|before| !before.ends_with(|c: char| ('\u{81}'..='\u{fe}').contains(&c)))
 }
 
 /// Splits a line into its first word and the rest, which is trimmed.

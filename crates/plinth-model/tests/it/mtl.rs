@@ -30,6 +30,29 @@ fn materials_without_a_definition_keep_their_names() {
 }
 
 #[test]
+fn a_library_that_no_line_names_is_read_if_it_has_the_name_of_the_obj_or_is_the_only_one() {
+    let red = b"newmtl m\nKd 1 0 0\n".as_slice();
+    let blue = b"newmtl m\nKd 0 0 1\n".as_slice();
+    let with = |line: &str, files: &[(&str, &[u8])]| {
+        let obj = format!("{line}usemtl m\n{TRIANGLE}");
+        let mut all: Vec<(&str, &[u8])> = vec![("scan/A.obj", obj.as_bytes())];
+        all.extend(files);
+        (model(&all).materials[0].base_color, convert(&all).unwrap().warnings)
+    };
+    let missing = "the material library 'old.mtl' is not in the ZIP".to_owned();
+    let used = |name: &str| format!("the material library '{name}' is used, although no mtllib line names it");
+    let color = [1.0, 0.0, 0.0, 1.0];
+    assert_eq!(with("", &[("new.mtl", red)]), (color, vec![used("new.mtl")]));
+    assert_eq!(with("mtllib old.mtl\n", &[("new.mtl", red)]), (color, vec![missing, used("new.mtl")]));
+    let two = [("scan/a.MTL", red), ("b.mtl", blue)];
+    assert_eq!(with("", &two), (color, vec![used("scan/a.MTL")]));
+    let undefined = "no material library defines these materials, so they are white: 'm'".to_owned();
+    assert_eq!(with("", &[("b.mtl", blue), ("c.mtl", red)]), ([1.0; 4], vec![undefined]));
+    // What a named library defines is kept.
+    assert_eq!(with("mtllib b.mtl\n", &two), ([0.0, 0.0, 1.0, 1.0], vec![]));
+}
+
+#[test]
 fn the_warning_about_undefined_materials_names_the_first_three() {
     let obj = ["a", "b", "c", "d"].map(|name| format!("usemtl {name}\nf 1 2 3\n")).concat();
     let warnings = convert(&[("a.obj", format!("{TRIANGLE}{obj}").as_bytes())]).unwrap().warnings;
@@ -301,6 +324,15 @@ fn unsupported_and_missing_textures_cause_one_warning_each() {
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     assert!(warnings.iter().any(|w| w.contains("'gone.png' is not in the ZIP")));
     assert!(warnings.iter().any(|w| w.contains("'t.gif' is neither PNG nor JPEG")));
+}
+
+#[test]
+fn a_texture_statement_without_a_name_is_ignored() {
+    let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
+    let mtl = "newmtl m\nKd 1 0 0\nmap_Kd\nmap_d \nbump \"\"\n";
+    let files: [(&str, &[u8]); 2] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes())];
+    assert_eq!(convert(&files).unwrap().warnings, [""; 0]);
+    assert_eq!(model(&files).materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
 }
 
 #[test]

@@ -78,6 +78,24 @@ fn a_backslash_at_the_end_of_a_comment_does_not_continue_it() {
 }
 
 #[test]
+fn a_backslash_byte_within_a_character_does_not_continue_a_line() {
+    // The character is the first one of "table" in Shift-JIS. Its second byte is that of a backslash.
+    let obj = [b"mtllib a.mtl\nusemtl \x95\x5c\n".as_slice(), TRIANGLE.as_bytes(), b"f 1 2 \\\n3\n"].concat();
+    let m = model(&[("a.obj", &obj), ("a.mtl", b"newmtl \x95\x5c\nKd 1 0 0\n")]);
+    assert_eq!(m.materials[0].base_color, RED);
+    assert_eq!((m.meshes[0].primitives[0].positions.len(), m.meshes[0].primitives[0].indices.len()), (3, 6));
+}
+
+#[test]
+fn free_form_elements_are_ignored_with_a_warning_and_are_no_faces() {
+    let surface = "cstype bspline\ndeg 1 1\nsurf 0 1 0 1 1 2 3 1\nparm u 0 0 1 1\nparm v 0 0 1 1\nend\n";
+    let converted = convert(&[("a.obj", format!("{TRIANGLE}{surface}curv 0 1 1 2\n").as_bytes())]).unwrap();
+    assert_eq!(converted.warnings, ["2 free-form curves and surfaces are ignored; export them as polygons"]);
+    let alone = format!("{}{surface}", TRIANGLE.replace("f 1 2 3\n", ""));
+    assert_eq!(convert(&[("a.obj", alone.as_bytes())]), Err(ImportError::FreeForm));
+}
+
+#[test]
 fn lines_may_end_in_cr_alone() {
     let obj = format!("# old\nmtllib a.mtl\nusemtl m\n{TRIANGLE}").replace('\n', "\r");
     let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl m\rKd 1 0 0\r")]);

@@ -157,6 +157,17 @@ fn a_byte_order_mark_before_the_document_is_ignored() {
 }
 
 #[test]
+fn zeros_after_the_document_are_ignored() {
+    let glb = Glb::triangle();
+    let mut json = glb.json.clone();
+    json["buffers"][0]["byteLength"] = glb.bin.len().into();
+    let mut text = json.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4) + 4, 0);
+    let bytes = file(&text, &glb.bin);
+    assert_eq!(load_glb(&bytes, &LoadOptions::default()).unwrap().meshes.len(), 1);
+}
+
+#[test]
 fn the_matrix_of_an_animated_node_is_decomposed() {
     let mut glb = Glb::triangle();
     glb.node()["matrix"] = json!([0, 2, 0, 0, -2, 0, 0, 0, 0, 0, 2, 0, 5, 6, 7, 1]);

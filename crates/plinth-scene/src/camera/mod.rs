@@ -7,5 +7,5 @@ mod sway;
 
 pub(crate) use dataset_views::dataset_views;
 pub(crate) use orbit::{framing_radius, orbit};
-pub(crate) use path::path;
+pub(crate) use path::{PARALLEL, path};
 pub(crate) use sway::sway;

@@ -6,6 +6,10 @@ use plinth_spec::settings::{BasePose, Keyframe, Path};
 
 use crate::easing::{key, trapezoid};
 
+/// A direction counts as parallel to another one if the sine or the tangent of their angle is at most this. The value is
+/// small, because the azimuth of a camera that is only a little beside the vertical shows how the picture is turned.
+pub(crate) const PARALLEL: f64 = 1e-5;
+
 /// Pose of the camera at one time of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathPose {
@@ -33,10 +37,23 @@ pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, co
     // A video that is shorter than a frame has one frame. Divided by its length, the seconds could become infinite.
     let length_secs = length_secs.max(1.0 / f64::from(FRAMES_PER_SECOND));
     let u = trapezoid(linear, path.ease_in_secs / length_secs, path.ease_out_secs / length_secs);
-    match path.keyframes.as_slice() {
+    match keyframes(path) {
         [] => by_angles(path, path.camera.unwrap_or(base), u),
         [only] => pose_of(only),
         frames => along(path, frames, u),
+    }
+}
+
+/// Returns the keyframes of a path. In a loop, a last keyframe that repeats the first one is omitted: the path returns to
+/// the first keyframe anyway, and the camera would stand still on the way between the two.
+fn keyframes(path: &Path) -> &[Keyframe] {
+    match path.keyframes.as_slice() {
+        [first, middle @ .., last]
+            if path.loops && !middle.is_empty() && last.pose == first.pose && last.dwell_secs() <= 0.0 =>
+        {
+            &path.keyframes[..=middle.len()]
+        }
+        all => all,
     }
 }
 
@@ -67,16 +84,39 @@ fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
     let mut time = u * total;
     for (i, frame) in frames.iter().enumerate() {
         if time <= frame.dwell_secs() || i >= legs {
-            return pose_of(frame);
+            return upright(pose_of(frame), frames, i);
         }
         time -= frame.dwell_secs();
         if time < path.segment_secs {
             let rests = (frame.dwell_secs() > 0.0, frames[(i + 1) % frames.len()].dwell_secs() > 0.0);
-            return between(path, frames, i, key(time / path.segment_secs, frame.easing(), rests));
+            let moving = between(path, frames, i, key(time / path.segment_secs, frame.easing(), rests));
+            return upright(moving, frames, i);
         }
         time -= path.segment_secs;
     }
-    pose_of(&frames[if path.loops { 0 } else { frames.len() - 1 }])
+    let last = if path.loops { 0 } else { frames.len() - 1 };
+    upright(pose_of(&frames[last]), frames, last)
+}
+
+/// Returns a pose between keyframe `i` and the next one with the direction that points up in the picture. If the camera
+/// looks straight down or up, +Y does not define this direction. The picture then keeps the azimuth of the last keyframe
+/// before with another line of sight or, if there is none, that of the first one after, so that it does not turn suddenly
+/// where the camera reaches or leaves the vertical.
+fn upright(pose: PathPose, frames: &[Keyframe], i: usize) -> PathPose {
+    let away = pose.position - pose.look_at;
+    if !is_vertical(away) {
+        return pose;
+    }
+    let azimuth = |frame: &Keyframe| {
+        let away = DVec3::from(frame.pose.position) - DVec3::from(frame.pose.look_at);
+        away.with_y(0.0).try_normalize().filter(|_| !is_vertical(away))
+    };
+    let known = frames[..=i].iter().rev().chain(&frames[i + 1..]).find_map(azimuth);
+    known.map_or(pose, |azimuth| PathPose { up: azimuth * -away.y.signum(), ..pose })
+}
+
+fn is_vertical(direction: DVec3) -> bool {
+    direction.x.hypot(direction.z) < PARALLEL * direction.y.abs()
 }
 
 fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
@@ -222,6 +262,35 @@ mod tests {
         );
         let steps = all.windows(2).map(|w| w[0].up.distance(w[1].up)).fold(0.0, f64::max);
         assert!(steps < 0.002, "{steps}");
+    }
+
+    #[test]
+    fn straight_above_or_below_the_model_keyframes_keep_the_azimuth() {
+        let at = |x: f64, y: f64, dwell: f64| json!({"pose": {"position": [x, y, 0], "lookAt": [0, 0, 0], "fov": 35}, "dwell": dwell});
+        for y in [4.0_f64, -4.0] {
+            let arrives = [at(3.0, y, 0.0), at(0.0, y, 1.0), at(0.0, 2.0 * y, 0.0)];
+            let leaves = [at(0.0, 2.0 * y, 0.0), at(0.0, y, 1.0), at(3.0, y, 0.0)];
+            for frames in [arrives, leaves] {
+                let all = poses(&json!({"keyframes": frames}), 51);
+                let vertical: Vec<&PathPose> = all.iter().filter(|pose| pose.position.x.abs() < 1e-9).collect();
+                assert!((30..=32).contains(&vertical.len()), "{}", vertical.len());
+                let expected = DVec3::X * -y.signum();
+                assert!(vertical.iter().all(|pose| pose.up.distance(expected) < 1e-9), "{y}: {:?}", vertical[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_loop_does_not_stand_still_at_a_last_keyframe_that_repeats_the_first() {
+        let corners = [[3.0, 1.0, 0.0], [0.0, 1.0, 3.0], [-3.0, 1.0, 0.0], [0.0, 1.0, -3.0]];
+        let frames = |count: usize| -> Vec<_> {
+            let around = corners.iter().cycle().take(count);
+            around.map(|p| json!({"pose": {"position": p, "lookAt": [0, 0, 0], "fov": 35}})).collect()
+        };
+        let looped = |count: usize| poses(&json!({"keyframes": frames(count), "loop": true}), 120);
+        assert_eq!(looped(5), looped(4));
+        let open = poses(&json!({"keyframes": frames(5)}), 121);
+        assert!(open[120].position.distance(open[0].position) < 1e-9 && open[60] != open[0]);
     }
 
     #[test]

@@ -16,6 +16,9 @@ const SECOND_HARMONIC: f64 = 0.35;
 const UPWARD_AHEAD: f64 = 1.0;
 /// Limit of the elevation in degrees, so that the sway does not move the camera over the pole.
 const STEEPEST_DEG: f64 = 88.0;
+/// Number of degrees below the limit within which the vertical motion decreases to zero. A path that goes straight above
+/// the model would jump if the motion ended at once.
+const STEEP_DEG: f64 = 8.0;
 
 /// Returns the position of the camera in frame `index` of `count` frames after adding the sway. `position` is the
 /// camera position without sway, and `look_at` is the point that the camera looks at. A video contains a whole number
@@ -37,11 +40,10 @@ pub(crate) fn sway(
     let sideways = (SIDEWAYS_DEG * intensity).to_radians() * (phase.sin() + SECOND_HARMONIC * (2.0 * phase).sin());
     let upward = (UPWARD_DEG * intensity).to_radians() * (phase + UPWARD_AHEAD).sin();
     let azimuth = away.x.atan2(away.z) + sideways;
-    let steepest = STEEPEST_DEG.to_radians();
     let elevation = (away.y / distance).clamp(-1.0, 1.0).asin();
     // If the elevation already exceeds the limit without sway, it stays unchanged.
-    let elevation =
-        if elevation.abs() < steepest { (elevation + upward).clamp(-steepest, steepest) } else { elevation };
+    let room = (STEEPEST_DEG - elevation.abs().to_degrees()) / STEEP_DEG;
+    let elevation = elevation + upward * room.clamp(0.0, 1.0);
     let flat = elevation.cos();
     look_at + DVec3::new(flat * azimuth.sin(), elevation.sin(), flat * azimuth.cos()) * distance
 }
@@ -65,6 +67,20 @@ mod tests {
         let steps: Vec<f64> = (0..360).map(|i| places[i].distance(places[(i + 1) % 360])).collect();
         let longest_inside = steps[..359].iter().copied().fold(0.0, f64::max);
         assert!(steps[359] <= longest_inside + 1e-9, "{} {longest_inside}", steps[359]);
+    }
+
+    #[test]
+    fn a_path_to_the_pole_does_not_jump_and_sway_does_not_cross_the_pole() {
+        for index in 0..36 {
+            let elevation = |degrees: f64| {
+                let (high, flat) = degrees.to_radians().sin_cos();
+                let swayed = sway(DVec3::new(0.0, high, flat), DVec3::ZERO, 2.0, 6.0, (index, 36));
+                swayed.y.asin().to_degrees()
+            };
+            let path: Vec<f64> = (700..=899).map(|tenths| elevation(f64::from(tenths) * 0.1)).collect();
+            let steps: Vec<f64> = path.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(steps.iter().all(|step| (0.0..0.2).contains(step)), "{index}: {steps:?}");
+        }
     }
 
     #[test]

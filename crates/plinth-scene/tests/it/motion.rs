@@ -66,6 +66,19 @@ fn a_camera_straight_above_or_at_its_target_is_valid() {
 }
 
 #[test]
+fn a_camera_almost_straight_above_its_target_keeps_its_azimuth() {
+    for (x, z) in [(0.001, 0.0), (-0.001, 0.0), (0.02, 0.03), (0.0, -0.02)] {
+        let pose = json!({"position": [x, 4, z], "lookAt": [0, 0, 0], "fov": 40});
+        let scene = scene(
+            cuboid([-1.0; 3], [1.0; 3]),
+            &json!({"effect": "keyframes", "length": 0.05, "keyframes": [{"pose": pose}]}),
+        );
+        let up = scene.shots[0].camera.view_from_world.row(1).truncate();
+        assert!(up.distance(-Vec3::new(x, 0.0, z).normalize()) < 0.02, "{x} {z}: {up}");
+    }
+}
+
+#[test]
 fn clips_loop_at_their_speed_in_both_directions() {
     let model = || sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 4.0, 2.0);
     let times = |speed: f64| -> Vec<f32> {

@@ -12,7 +12,7 @@ use super::report::{LATE_MS, fail};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Maximum number of renders per call.
+/// Maximum number of renders per query.
 const AT_ONCE: u32 = 100;
 
 /// Result of [`Service::reclaim_expired_leases`].
@@ -30,22 +30,31 @@ impl Service {
     /// each render is handled once. A render whose account is locked, or for which an error occurs, is left for the next
     /// call.
     pub async fn reclaim_expired_leases(&self) -> Result<Reclaimed> {
-        let mut conn = self.db.read().await?;
-        let now = self.options.clock.now_ms(&mut conn).await?;
-        let lost = leases::list_lost(&mut conn, now, AT_ONCE).await?;
-        drop(conn);
         let mut reclaimed = Reclaimed::default();
-        for one in lost {
-            let id = one.render.id.clone();
-            match self.reclaim_expired_lease(one).await {
-                Ok(is_reclaimed) => reclaimed.renders += usize::from(is_reclaimed),
-                Err(error) => {
-                    reclaimed.errors += 1;
-                    tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "a render with an expired lease could not be requeued; the next run tries again");
+        loop {
+            let lost = self.list_lost().await?;
+            let (is_all, before) = (lost.len() < AT_ONCE as usize, reclaimed.renders);
+            for one in lost {
+                let id = one.render.id.clone();
+                match self.reclaim_expired_lease(one).await {
+                    Ok(is_reclaimed) => reclaimed.renders += usize::from(is_reclaimed),
+                    Err(error) => {
+                        reclaimed.errors += 1;
+                        tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "a render with an expired lease could not be requeued; the next run tries again");
+                    }
                 }
             }
+            // Renders that were left are listed again, so the next call tries them again.
+            if is_all || reclaimed.errors > 0 || reclaimed.renders == before {
+                return Ok(reclaimed);
+            }
         }
-        Ok(reclaimed)
+    }
+
+    async fn list_lost(&self) -> Result<Vec<Lost>> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        Ok(leases::list_lost(&mut conn, now, AT_ONCE).await?)
     }
 
     async fn reclaim_expired_lease(&self, lost: Lost) -> Result<bool> {
@@ -66,7 +75,7 @@ impl Service {
                     (false, true) => requeue(tx, &render, &token, now).await?,
                     (false, false) => {
                         let message =
-                            "the render nodes that worked on this render stopped responding, or their disks were full";
+                            "the render nodes of this render stopped responding, could not render, or had full disks";
                         fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
                     }
                 };

@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use plinth_db::leases::Worker;
+use plinth_db::leases::{self, Report, Worker};
 use plinth_db::outcomes::{self, Outcome};
-use plinth_db::renders;
+use plinth_db::{DbError, renders};
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::{BatchItem, CreateBatch};
 use plinth_spec::{ErrorCode, FailureCode, OutputFile};
-use plinth_testkit::on_both_databases;
+use plinth_testkit::{TestDatabase, on_both_databases};
 use serde_json::json;
-use tokio::sync::Barrier;
+use tokio::sync::{Barrier, oneshot};
 
-use crate::test_service::{TestService, some_files};
+use crate::teams::until_a_transaction_waits;
+use crate::test_service::{START, TestService, some_files};
 
 async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &str) {
     let test_service = TestService::new(address).await;
@@ -162,6 +163,25 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     );
 }
 
+async fn the_renders_of_many_workers_that_are_lost_together_are_requeued_together(address: &str) {
+    let test_service = TestService::new(address).await;
+    test_service.grant(Pool::Paid, 100).await;
+    let model = test_service.model("chair").await;
+    let item = |n: u32| BatchItem {
+        model_id: Some(model.clone()),
+        render_settings: Some(json!({"quality": "share", "length": 0.04, "panX": n})),
+    };
+    let request = CreateBatch { renders: Some((0..100).map(item).collect()) };
+    test_service.service.create_batch(&test_service.caller, request, ReplayKey::from_header(None)).await.unwrap();
+    let mut claimed = 0;
+    while !test_service.service.claim_renders("worker", 1).await.unwrap().is_empty() {
+        claimed += 1;
+    }
+    test_service.wait_ms(61_000);
+    let reclaimed = test_service.service.reclaim_expired_leases().await.unwrap().renders;
+    assert_eq!((claimed, reclaimed), (101, 101), "100 renders and the system preview of the upload");
+}
+
 async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
@@ -242,6 +262,40 @@ async fn a_released_render_is_resumed_by_another_worker(address: &str) {
     let row = renders::find_anywhere(&mut service.db().read().await.unwrap(), &third.render.id).await.unwrap().unwrap();
     assert_eq!((row.poster_attempt, row.files_attempt), (Some(3), Some(3)), "earlier files will be deleted");
     assert_eq!(test_service.account().await.paid, 76, "charged once");
+}
+
+/// A worker that is told to stop does not wait for its report of the poster. PostgreSQL only: SQLite has no row locks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_render_whose_poster_is_being_reported_is_released() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = test_service.claim().await;
+    let (locked, is_locked) = oneshot::channel();
+    let (end, is_ended) = oneshot::channel::<()>();
+    let (db, render, token) = (service.db().clone(), claim.render.id.clone(), claim.token.clone());
+    let reporting = tokio::spawn(async move {
+        let writing = db.write(move |tx| {
+            Box::pin(async move {
+                let (from, to) = (RenderStatus::PosterProcessing, RenderStatus::VideoProcessing);
+                let report = Report { poster_attempt: Some(1), ..Report::new(from, to, HlsStatus::Pending) };
+                let is_reported = leases::report(tx, &render, &token, &report, START).await?;
+                locked.send(()).unwrap();
+                is_ended.await.unwrap();
+                Ok::<_, DbError>(is_reported)
+            })
+        });
+        writing.await
+    });
+    is_locked.await.unwrap();
+    let (released, ()) = tokio::join!(service.release_render(&claim), async {
+        until_a_transaction_waits(&database).await;
+        end.send(()).unwrap();
+    });
+    assert!(reporting.await.unwrap().unwrap());
+    assert_eq!(released.unwrap(), Ok(()));
+    assert_eq!(service.render(&test_service.caller, &id).await.unwrap().status, RenderStatus::PosterDone);
 }
 
 async fn failures_are_refunded_once_unless_the_model_caused_them(address: &str) {
@@ -397,6 +451,7 @@ mod both {
         a_worker_claims_free_previews_only_if_it_takes_their_class
         equal_frames_are_claimed_together
         eight_workers_claim_each_of_1000_renders_once
+        the_renders_of_many_workers_that_are_lost_together_are_requeued_together
         a_render_with_lost_workers_is_retried_twice_and_then_refunded
         a_released_render_is_resumed_by_another_worker
         failures_are_refunded_once_unless_the_model_caused_them

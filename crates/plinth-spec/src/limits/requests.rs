@@ -4,8 +4,9 @@
 pub const REQUESTS_PER_MINUTE: u32 = 300;
 /// Factor by which a request limit per API key is multiplied to get the limit for all keys of an account together.
 pub const ACCOUNT_FACTOR: u32 = 10;
-/// Maximum number of concurrent requests of an account. Further requests are rejected.
-pub const REQUESTS_AT_ONCE: u32 = 256;
+/// Maximum number of concurrent requests of an account. Further requests are rejected. It is larger than
+/// [`REQUESTS_PER_MINUTE`], so that a key can send all requests of a minute at the same time while some downloads are in progress.
+pub const REQUESTS_AT_ONCE: u32 = 320;
 /// Maximum number of open pages on which an account watches the progress of renders.
 pub const EVENT_STREAMS_AT_ONCE: u64 = 20;
 /// Maximum number of concurrent downloads of one file of a local store by signed links. Further downloads are rejected.

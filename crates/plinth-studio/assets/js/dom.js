@@ -50,16 +50,21 @@ const UNREADABLE = "The file was changed or cannot be read; choose it again.";
 /** Names of the exceptions with which browsers reject the reading of such a file. */
 const READ_ERRORS = ["NotReadableError", "NotFoundError"];
 
+/** Statuses after which the same request can succeed later, for example after a new sign-in or the deletion of other files. */
+const LATER_STATUSES = [401, 403, 408, 409, 429];
+
 /** An error response of the server. */
 export class Rejection extends Error {
   /**
    * @param {string} message
+   * @param {number} status
    * @param {string | null} setting the setting that is wrong
    * @param {number | null} retryAfter the seconds after which the request can be sent again, if there were too many requests; null if
    *   it was rejected for another reason
    */
-  constructor(message, setting, retryAfter) {
+  constructor(message, status, setting, retryAfter) {
     super(message);
+    this.status = status;
     this.setting = setting;
     this.retryAfter = retryAfter;
   }
@@ -86,7 +91,7 @@ export async function readJson(answer) {
   const said = await answer.json().catch(() => null);
   if (answer.ok && said !== null) return said;
   const message = said?.error?.message ?? `The server answered with status ${answer.status}. Please try again.`;
-  throw new Rejection(message, said?.error?.setting ?? null, retryAfter(answer));
+  throw new Rejection(message, answer.status, said?.error?.setting ?? null, retryAfter(answer));
 }
 
 /**
@@ -96,4 +101,13 @@ export async function readJson(answer) {
 export function reason(error) {
   if (error instanceof Rejection) return error.message;
   return error instanceof DOMException && READ_ERRORS.includes(error.name) ? UNREADABLE : NO_ANSWER;
+}
+
+/**
+ * Returns whether a request that failed can succeed later without a change.
+ * @param {unknown} error
+ */
+export function maySucceedLater(error) {
+  if (error instanceof Rejection) return error.status >= 500 || LATER_STATUSES.includes(error.status);
+  return reason(error) === NO_ANSWER;
 }

@@ -2,17 +2,22 @@
 
 import { el } from "./dom.js";
 
+/** The numbers of a keyframe's pose. The order of the pose's members has no effect on them. */
+const numbers = ({ pose: { position, lookAt, fov } }) => [position, lookAt, fov];
+
 /**
  * Returns the number of keyframes before a time of the camera path. The path rests at each keyframe for the time `dwell` and
- * then moves to the next keyframe in the time `segment`.
- * @param {{dwell?: number}[]} frames
+ * then moves to the next keyframe in the time `segment`. A loop omits a last keyframe that repeats the first one.
+ * @param {{pose: import("./free_view.js").Pose, dwell?: number}[]} frames
  * @param {number} segment seconds between two keyframes
  * @param {boolean} isLoop whether the path returns to its first keyframe
  * @param {number} share time as a fraction of the whole path
  */
 export function framesBefore(frames, segment, isLoop, share) {
   const dwells = frames.reduce((sum, frame) => sum + (frame.dwell ?? 0), 0);
-  const whole = dwells + segment * (isLoop ? frames.length : frames.length - 1);
+  const last = frames.at(-1);
+  const repeats = frames.length > 2 && !last.dwell && JSON.stringify(numbers(last)) === JSON.stringify(numbers(frames[0]));
+  const whole = dwells + segment * (isLoop && !repeats ? frames.length : frames.length - 1);
   let time = share * whole;
   for (let i = 0; i < frames.length; i += 1) {
     time -= (frames[i].dwell ?? 0) + segment;

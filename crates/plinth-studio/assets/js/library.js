@@ -1,5 +1,5 @@
-// The library page: plays the thumbnail video of a model while the pointer is on its tile or the tile has the focus,
-// and counts the chosen models.
+// The library page and the page of a model: plays the thumbnail video of a model while the pointer is on its picture or the tile has
+// the focus, follows unfinished renders, and counts the chosen models.
 
 import { countChosen } from "./bulk.js";
 import { el } from "./dom.js";
@@ -37,10 +37,14 @@ function start(page) {
   for (const picture of page.querySelectorAll("[data-video]")) enliven(picture);
   for (const bulk of page.querySelectorAll("form.bulk")) countChosen(bulk, "model");
   following?.close();
-  const grid = page.querySelector("[data-events]");
-  following = grid && follow(grid, async ({ id, isFinal, gone }) => {
+  const list = page.querySelector("[data-events]");
+  following = list && follow(list, async ({ id, isFinal, gone }) => {
     if (!isFinal && !gone) return;
-    const tile = grid.querySelector(`[data-render="${CSS.escape(id)}"]`)?.closest(".tile");
+    if (list.matches(".lines")) {
+      await showRenders();
+      return;
+    }
+    const tile = list.querySelector(`[data-render="${CSS.escape(id)}"]`)?.closest(".tile");
     const fresh = tile && (await refresh(tile.id));
     for (const picture of fresh?.querySelectorAll("[data-video]") ?? []) enliven(picture);
     // The tile shows the next unfinished render of its model, which the event stream does not follow yet.
@@ -49,6 +53,12 @@ function start(page) {
 }
 
 start(document);
+
+/** Loads the renders and the newest picture of the page's model again. */
+async function showRenders() {
+  const fresh = await refresh("model-renders");
+  if (fresh) start(fresh);
+}
 
 /**
  * Loads the list of models again. Keeps the checked boxes, the search text and the results of uploads. Returns whether the list was

@@ -1,7 +1,7 @@
 // Uploads files one after another, and shows the progress. Does not send a file if the workspace already has a model
-// with the same file.
+// with the same file. Uploads that failed, for example because the session has ended, can be sent again.
 
-import { el, need, reason } from "./dom.js";
+import { el, maySucceedLater, need, reason } from "./dom.js";
 import { showModels } from "./library.js";
 import { countUpload, isUploading, post, sendWhenAllowed, upload } from "./session.js";
 
@@ -15,6 +15,44 @@ if (form) {
   const token = () => need("input[name=form_token]", form).value;
   const told = need(".uploaded", form);
   let last = Promise.resolve();
+  /**
+   * Transfers that failed and may succeed later.
+   * @type {Set<Transfer>}
+   */
+  const failed = new Set();
+  const again = el("button", { type: "button", className: "again", hidden: true, textContent: "Try the failed uploads again" });
+  list.after(again);
+
+  const forgetFailed = () => {
+    failed.clear();
+    again.hidden = true;
+  };
+
+  /**
+   * Runs a transfer after those before it. After the last one, shows the new models.
+   * @param {Transfer} transfer
+   */
+  const schedule = (transfer) => {
+    // Files that wait for earlier ones count as uploads, too.
+    const own = countUpload(last.then(() => transfer.run()));
+    last = own;
+    own.then(async () => {
+      if (own !== last || (await showModels())) return;
+      list.append(el("li", {}, el("a", { href: location.href, textContent: "Show the models" })));
+    });
+  };
+
+  again.addEventListener("click", () => {
+    const transfers = [...failed].map(({ file, row }) => {
+      const transfer = new Transfer(file);
+      row.replaceWith(transfer.row);
+      return transfer;
+    });
+    forgetFailed();
+    // The pressed button is hidden now.
+    transfers[0]?.button.focus();
+    for (const transfer of transfers) schedule(transfer);
+  });
 
   /**
    * @param {Iterable<File>} files
@@ -22,21 +60,18 @@ if (form) {
    */
   const enqueue = (files, folders = []) => {
     // The results of earlier files are shown until the user sends other files.
-    if (!isUploading()) list.replaceChildren();
+    if (!isUploading()) {
+      list.replaceChildren();
+      forgetFailed();
+    }
     for (const name of folders) {
       list.append(el("li", {}, el("span", { textContent: name }), el("span", { className: "bad", textContent: "This is a folder. Drop the files in it." })));
     }
     for (const file of files) {
       const transfer = new Transfer(file);
       list.append(transfer.row);
-      // Files that wait for earlier ones count as uploads, too.
-      last = countUpload(last.then(() => transfer.run()));
+      schedule(transfer);
     }
-    const all = last;
-    all.then(async () => {
-      if (all !== last || (await showModels())) return;
-      list.append(el("li", {}, el("a", { href: location.href, textContent: "Show the models" })));
-    });
   };
 
   class Transfer {
@@ -66,7 +101,7 @@ if (form) {
         this.end(await allowed(() => this.known()) ?? await allowed(() => this.send()));
       } catch (error) {
         if (signal.aborted) this.showCancelled();
-        else this.fail(reason(error));
+        else this.fail(error);
       }
     }
 
@@ -97,12 +132,16 @@ if (form) {
       if (isFocused) (list.querySelector("button") ?? input).focus();
     }
 
-    /** @param {string} message */
-    fail(message) {
+    /** @param {unknown} error */
+    fail(error) {
+      const message = reason(error);
       this.endRow();
       this.state.remove();
       this.row.append(el("span", { className: "bad", textContent: message }));
       told.textContent = `${this.file.name}: ${message}`;
+      if (!maySucceedLater(error)) return;
+      failed.add(this);
+      again.hidden = false;
     }
 
     /** Returns the model that has the same file; null if there is no such model, or if the file cannot be hashed. */

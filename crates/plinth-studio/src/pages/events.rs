@@ -25,7 +25,10 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Number of reads after which the event stream ends. The browser then connects again.
 const LOOKS: u32 = 600;
 /// Maximum number of renders that one event stream follows.
-const MOST: usize = 50;
+pub(super) const MOST: usize = 50;
+
+/// A header that makes nginx pass on each event at once. Otherwise it holds events back until they fill a buffer.
+const UNBUFFERED: [(&str, &str); 1] = [("x-accel-buffering", "no")];
 
 /// State of an event stream.
 struct Watch {
@@ -99,7 +102,8 @@ async fn stream(studio: Studio, user: CurrentUser, subject: Subject) -> Result<R
     let permit = if once { None } else { Some(studio.service.event_stream(user.caller()).await?) };
     let unfinished = ids.into_iter().map(|id| (id, None)).collect();
     let watch = Watch { studio, user, permit, with_streams, unfinished, due: VecDeque::new(), looks: 0 };
-    Ok(Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response())
+    let events = Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default());
+    Ok((UNBUFFERED, events).into_response())
 }
 
 /// Waits for the next event. Returns `None` at the end of the event stream.

@@ -1,5 +1,7 @@
 //! The page of a model, with its contents, its renders, and forms to change it.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -7,18 +9,22 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::ServiceError;
 use plinth_service::delivery::Cover;
 use plinth_service::models::ModelContents;
+use plinth_service::renders::RenderProgress;
+use plinth_spec::id::RenderId;
 use plinth_spec::settings::Output;
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::{Animation, Change, RenderSummary, UpdateModel};
 use plinth_spec::{RenderSettings, limits};
 use serde::Deserialize;
 
+use super::events;
 use super::overview::allow_files;
 use super::sign_in::go_home;
 use crate::error::Result;
 use crate::form::{EmptyForm, SessionForm};
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page, page_with_memory};
+use crate::live::LiveRender;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -47,6 +53,8 @@ struct ModelPage {
     /// Other contents of the model; `None` if they are not known.
     contents: Option<ModelContents>,
     renders: Vec<RenderRow>,
+    /// Identifiers of the newest renders that have not ended, separated by commas.
+    following: String,
     title_chars: usize,
 }
 
@@ -57,6 +65,8 @@ struct RenderRow {
     status: &'static str,
     status_name: &'static str,
     created: DisplayTime,
+    /// Progress of a render that has not ended.
+    live: Option<LiveRender>,
 }
 
 #[derive(Template)]
@@ -123,6 +133,7 @@ async fn page_of(
     let row = model.row;
     let cover = service.model_covers(user.caller(), std::slice::from_ref(&row.id)).await?.pop().flatten();
     let contents = service.model_contents(&row.id).await?;
+    let (renders, following) = render_rows(studio, user, &model.renders).await?;
     let name = row.title.clone().unwrap_or_else(|| row.original_name.clone());
     let now = Fields {
         title: row.title.clone().unwrap_or_default(),
@@ -160,7 +171,8 @@ async fn page_of(
         meshes: model.mesh_names,
         materials: model.material_names,
         contents,
-        renders: model.renders.iter().map(render_row).collect(),
+        renders,
+        following,
         title_chars: limits::TITLE_CHARS,
     };
     let mut response = page_with_memory(&shown_page, memory);
@@ -178,7 +190,23 @@ fn kind_of(settings: &RenderSettings) -> String {
     }
 }
 
-fn render_row(render: &RenderSummary) -> RenderRow {
+/// Builds the rows of the list of renders. Also returns the identifiers of the newest ones that have not ended, separated by commas.
+async fn render_rows(
+    studio: &Studio,
+    user: &CurrentUser,
+    renders: &[RenderSummary],
+) -> Result<(Vec<RenderRow>, String)> {
+    let unfinished = renders.iter().filter(|render| !render.status.is_final()).take(events::MOST);
+    let unfinished: Vec<RenderId> = unfinished.map(|render| render.id.clone()).collect();
+    let progress = studio.service.render_progress(user.caller(), &unfinished).await?;
+    let unfinished = progress.into_iter().filter(|render| !render.status.is_final());
+    let live: BTreeMap<_, _> = unfinished.map(|render| (render.id.clone(), render)).collect();
+    let following: Vec<&str> = live.keys().map(RenderId::as_str).collect();
+    let rows = renders.iter().map(|render| render_row(render, live.get(&render.id))).collect();
+    Ok((rows, following.join(",")))
+}
+
+fn render_row(render: &RenderSummary, progress: Option<&RenderProgress>) -> RenderRow {
     let kind = match RenderSettings::from_echoed(&render.render_settings) {
         Ok(settings) => kind_of(&settings),
         Err(_unknown) => "with settings of another version".to_owned(),
@@ -189,6 +217,7 @@ fn render_row(render: &RenderSummary) -> RenderRow {
         status: format::status(render.status),
         status_name: render.status.as_str(),
         created: DisplayTime::of(render.created_at.0),
+        live: progress.map(LiveRender::of),
     }
 }
 

@@ -130,9 +130,10 @@ fn encoder_facts(encoders: &Encoders) -> Value {
 }
 
 fn facts(adapter: &AdapterReport) -> Value {
-    json!({"name": adapter.name, "driver": adapter.driver, "kind": kind(adapter), "backend": adapter.backend,
-           "maxTextureSide": adapter.max_texture_side, "maxBufferBytes": adapter.max_buffer_bytes,
-           "maxSamples": adapter.max_samples})
+    let address = Some(&adapter.pci_address).filter(|address| !address.is_empty());
+    json!({"name": adapter.name, "driver": adapter.driver, "kind": kind(adapter), "pciAddress": address,
+           "backend": adapter.backend, "maxTextureSide": adapter.max_texture_side,
+           "maxBufferBytes": adapter.max_buffer_bytes, "maxSamples": adapter.max_samples})
 }
 
 fn kind(adapter: &AdapterReport) -> &'static str {
@@ -195,8 +196,11 @@ fn trial_text(outcome: &Outcome) -> String {
 }
 
 fn adapter_text(adapter: &AdapterReport) -> String {
-    let AdapterReport { name, driver, backend, max_texture_side, max_samples, .. } = adapter;
-    let kind = kind(adapter);
+    let AdapterReport { name, driver, pci_address, backend, max_texture_side, max_samples, .. } = adapter;
+    let kind = match pci_address.as_str() {
+        "" => kind(adapter).to_owned(),
+        address => format!("{}, PCI {address}", kind(adapter)),
+    };
     format!(
         "{name}, {kind}, {backend}, driver {driver}, textures to {max_texture_side} px, {max_samples}× antialiasing"
     )

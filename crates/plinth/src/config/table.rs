@@ -226,7 +226,7 @@ rows! {
     /// code that ends with download_failed, and its price is refunded
     WORKER_OUTAGE_SECONDS: Worker, "worker_outage_seconds", "SECONDS",
         Default::NumberUpTo(WorkerOptions::OUTAGE_SECS, WorkerOptions::MAX_OUTAGE_SECS);
-    /// Part of an adapter's name, or cpu for a software driver
+    /// Part of an adapter's name, the PCI address of a graphics card, or cpu for a software driver
     ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available");
     /// The ffmpeg program
     FFMPEG: Machine, "ffmpeg", "PROGRAM", Default::Text("ffmpeg");

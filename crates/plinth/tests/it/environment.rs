@@ -1,6 +1,9 @@
 //! Tests of `plinth environment encode`.
 
-use crate::{Place, plinth, text};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+
+use crate::{Place, plinth, program, text};
 
 /// Returns a dark Radiance file of 32 × 16 texels, one of which has a radiance of about 5000.
 fn lamp() -> Vec<u8> {
@@ -50,6 +53,19 @@ fn json_has_the_files_the_size_and_the_error() {
         let path = file["path"].as_str().unwrap();
         assert_eq!(std::fs::metadata(path).unwrap().len(), file["bytes"].as_u64().unwrap());
     }
+}
+
+#[test]
+fn json_has_files_whose_names_are_not_utf8() {
+    let place = Place::new();
+    let hdr = place.file("lamp.hdr");
+    std::fs::write(&hdr, lamp()).unwrap();
+    let mut folder = OsString::from(place.file("made "));
+    folder.push(OsStr::from_bytes(b"\xff"));
+    let done = program().args(["environment", "encode", hdr.as_str(), "--json", "-o"]).arg(folder).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let output: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(output["files"][0]["path"].as_str().unwrap().ends_with("made \u{FFFD}/lamp.sdr.webp"), "{output}");
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn doctor(variable: (&str, &str)) -> (Option<i32>, String, serde_json::Value) {
 fn doctor_checks_the_adapter_that_a_render_would_use() {
     let (code, report, json) = doctor(("PLINTH_ADAPTER", "cpu"));
     assert_eq!(
-        (code, &json["ready"], &json["adapter"]["kind"]),
-        (Some(0), &true.into(), &"software".into()),
+        (code, &json["ready"], &json["adapter"]["kind"], &json["adapter"]["pciAddress"]),
+        (Some(0), &true.into(), &"software".into(), &serde_json::Value::Null),
         "{report}"
     );
     let (code, report, json) = doctor(("PLINTH_ADAPTER", "no such card"));

@@ -35,6 +35,7 @@ pub(super) const fn worker_state(worker: &WorkerView) -> (&'static str, &'static
         WorkerState::Claiming if worker.jobs > 0 => ("Works", "done"),
         WorkerState::Claiming => ("Waits for renders", "done"),
         WorkerState::DiskFull => ("Disk full", "error"),
+        WorkerState::CannotRender => ("Cannot render", "error"),
         WorkerState::Draining => ("Stops", "pending"),
     }
 }

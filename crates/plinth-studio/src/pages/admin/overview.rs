@@ -153,6 +153,8 @@ fn alarms(seen: &Overview, waiting: u64) -> Vec<String> {
     alarm(lost > 0, format!("Workers that stopped reporting without ending: {lost}."));
     let full = seen.fleet.count(WorkerState::DiskFull);
     alarm(full > 0, format!("Workers whose disk is full, which claim nothing: {full}."));
+    let broken = seen.fleet.count(WorkerState::CannotRender);
+    alarm(broken > 0, format!("Workers that cannot render, which claim nothing: {broken}."));
     alarms
 }
 

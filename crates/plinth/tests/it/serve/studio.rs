@@ -242,6 +242,36 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     assert!(bob.get("/").await.shows("Nothing here yet"), "without the team, Bob sees his own workspace");
 }
 
+/// The page of an error has the user's menu and leads back to the form. If the session has ended, so does the sign-in.
+async fn a_rejected_form_leads_back_to_its_page(served: Served) {
+    let base = served.server.base.as_str();
+    let browser = served.browser(EMAIL).await;
+    let token = browser.get("/teams").await.form_token();
+    let send = async |browser: &Browser, path: &str, from: &str| {
+        let fields = [("form_token", token.as_str()), ("name", ""), ("action", "archive")];
+        Page::of(browser.form(path, &fields).header("origin", base).header("referer", from)).await
+    };
+    for (path, from, back) in [
+        ("/teams", "/teams?a=1", "<a href=\"/teams?a=1\">Back to the form</a>"),
+        ("/models/bulk", "/?search=oak", "<a href=\"/?search=oak\">Back to the form</a>"),
+    ] {
+        let page = send(&browser, path, &format!("{base}{from}")).await;
+        assert!(page.status == 400 && page.shows(back) && page.shows("Sign out"), "{path}: {}", page.html);
+    }
+    for elsewhere in ["https://evil.example/teams", "javascript:alert(1)", base] {
+        let page = send(&browser, "/teams", elsewhere).await;
+        assert!(page.status == 400 && !page.shows("Back to the form"), "{elsewhere}: {}", page.html);
+    }
+    let missing = browser.get("/nowhere").await;
+    assert!(missing.shows("Sign out") && !missing.shows("Back to the form"), "{}", missing.html);
+    let stranger = Browser::new(base);
+    let missing = stranger.get("/nowhere").await;
+    assert!(missing.status == 404 && !missing.shows("Sign out"), "{}", missing.html);
+    let page = send(&stranger, "/teams", &format!("{base}/teams")).await;
+    assert_eq!(page.header("location"), "/sign-in?to=%2Fteams");
+    assert_eq!(send(&stranger, "/teams", "https://evil.example/teams").await.header("location"), "/");
+}
+
 async fn the_page_of_a_finished_render_links_its_files(served: Served) {
     let Served { client, server, installation } = served;
     let token = client.token.clone();
@@ -291,5 +321,5 @@ on_both! {
     forms_from_other_sites_are_rejected a_key_is_shown_once_and_revoked_at_once
     revoked_keys_are_listed_below_the_valid_ones_and_folded
     cookies_are_valid_for_pages_only_and_keys_for_the_api_only pages_have_a_strict_security_policy renders_are_visible_only_in_their_workspace
-    the_page_of_a_finished_render_links_its_files
+    the_page_of_a_finished_render_links_its_files a_rejected_form_leads_back_to_its_page
 }

@@ -215,6 +215,8 @@ async fn changes_of_a_render_are_pushed(served: Served) {
     let made = served.client.post("/renders", json!({"modelId": model})).await;
     let events = browser.request(Method::GET, &format!("/renders/{}/events", made.text("id"))).send().await.unwrap();
     assert_eq!(events.headers()["content-type"], "text/event-stream");
+    // nginx passes on each event at once.
+    assert_eq!(events.headers()["x-accel-buffering"], "no");
     let id = made.text("id");
     assert_eq!(served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.status, 200);
     // The event stream ends when the render ends.

@@ -171,6 +171,19 @@ async fn a_sign_in_keeps_the_place_in_the_page() {
     page.until("location.href.endsWith('/keys?a=1#view-7')").await;
 }
 
+/// A double click sends a form once. Otherwise, the second request would find that the sign-in link was used before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_double_click_sends_a_form_once() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    page.open(&format!("{}{}", served.server.base, served.link(EMAIL, &[]))).await;
+    // Counts the forms that the browser would send, and keeps it from sending them.
+    let count = "let sent = 0; \
+                 window.addEventListener('submit', (event) => { sent += Number(!event.defaultPrevented); event.preventDefault(); }); \
+                 const button = document.querySelector('main button'); button.click(); button.click(); return sent;";
+    assert_eq!(page.run(count).await, 1);
+}
+
 /// Behind a trusted reverse proxy, each client is limited by its own address, which is in the header of the proxy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_are_limited_per_client_of_a_trusted_proxy() {

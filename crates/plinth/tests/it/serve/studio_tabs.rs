@@ -261,6 +261,28 @@ async fn a_tile_follows_all_renders_of_its_model() {
     no_errors(&page).await;
 }
 
+/// The page of a model shows when its renders end, and keeps what the user types.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_of_a_model_follows_its_renders() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let made = served.client.upload("chair", None).await;
+    let settings = json!({"quality": "share", "length": 1});
+    let body = json!({"modelId": made.text("modelId"), "renderSettings": settings});
+    let ordered = served.client.post("/renders", body).await.text("id");
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/models/{}", served.server.base, made.text("modelId"))).await;
+    page.type_into("#title", "Oak").await;
+    for (id, left) in [(ordered, 1), (made.text("renderId"), 0)] {
+        page.until(&format!("document.querySelector('.lines [data-render=\"{id}\"]')")).await;
+        served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
+        page.until(&format!("document.querySelectorAll('.lines .live-render').length === {left}")).await;
+    }
+    page.until("document.querySelectorAll('.lines .status.failed').length === 2").await;
+    page.until("document.querySelector('#title').value === 'Oak'").await;
+    no_errors(&page).await;
+}
+
 /// A stream that was opened while the page asked for the present states is not opened a second time after the response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_response_opens_no_second_stream() {

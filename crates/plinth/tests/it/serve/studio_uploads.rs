@@ -89,6 +89,28 @@ async fn an_upload_does_not_wait_if_the_storage_is_full() {
     no_errors(&page).await;
 }
 
+/// Uploads that failed because the session has ended are sent again with one click after a new sign-in. A rejected file is not offered
+/// again, because it would be rejected again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failed_uploads_are_sent_again() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    let files = ["chair", "lamp"].map(|name| model(served.installation.folder.path(), name));
+    for (status, is_offered) in [(400, false), (401, true)] {
+        let answer = format!("window.fetch = async () => new Response('{{}}', {{status: {status}}});");
+        page.run(&format!("window.ask ??= window.fetch; {answer}")).await;
+        send(&page, &files).await;
+        page.until("document.querySelectorAll('.transfers .bad').length === 2").await;
+        assert_eq!(page.run("return !document.querySelector('.again').hidden;").await, is_offered, "{status}");
+    }
+    page.run("window.fetch = window.ask; document.querySelector('.again').click();").await;
+    page.until("document.querySelectorAll('.transfers .good').length === 2").await;
+    page.until("document.querySelectorAll('.tile').length === 2").await;
+    assert_eq!(page.run("return document.querySelector('.again').hidden;").await, true);
+    no_errors(&page).await;
+}
+
 /// The message for a file that is deleted while its upload waits names the file as the cause, whether the file is compared with
 /// the models or not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

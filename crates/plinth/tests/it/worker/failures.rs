@@ -324,6 +324,17 @@ async fn a_job_that_exits_or_sends_invalid_events_is_a_renderer_crash() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn customers_do_not_read_what_the_operator_must_install() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let lines = r#"if ! grep -q '"render"' "$3/job.json"; then exec "$@"; fi
+        echo '{"event":"failed","code":"encode_failed","message":"install it","customer_message":"please try again"}'"#;
+    let render = deployment.render_with_worker(&id, deployment.options_with(lines)).await;
+    assert_failed(&deployment, &render, "encode_failed", "please try again").await;
+    assert!(!render.error_message.unwrap().contains("install it"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_render_over_its_time_limit_is_killed() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", endless()).await;
@@ -454,6 +465,27 @@ async fn a_packaging_returns_to_the_queue_if_ffmpeg_finds_the_disk_full() {
     let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 0.5})).await;
     let left = leave_on_a_full_disk(&deployment, &id, "*filter_complex*").await;
     assert_eq!((left.status, left.hls_status), (RenderStatus::Done, HlsStatus::Processing));
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&id, |render| render.hls_status == HlsStatus::Ready).await;
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_packaging_returns_to_the_queue_if_its_files_cannot_be_stored() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 0.5})).await;
+    let obstacle = deployment.folder.path().join(format!("objects/renders/{id}/1/hls"));
+    let lines = r#"if grep -q '"package"' "$3/job.json"; then touch OBSTACLE; fi; exec "$@""#;
+    let options = WorkerOptions {
+        outage: Duration::from_millis(100),
+        exit_when_idle: Some(Duration::ZERO),
+        ..deployment.options_with(&lines.replace("OBSTACLE", obstacle.to_str().unwrap()))
+    };
+    Box::pin(deployment.start_worker(options).end()).await.unwrap();
+    assert_eq!(deployment.render(&id).await.hls_status, HlsStatus::Processing);
+    std::fs::remove_file(obstacle).unwrap();
+    deployment.advance_ms(4000);
+    assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap().renders, 1);
     let worker = deployment.start_worker(deployment.options());
     deployment.wait_until(&id, |render| render.hls_status == HlsStatus::Ready).await;
     worker.stop().await;

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use plinth_service::admin::WorkerView;
 use plinth_spec::WorkerState;
+use plinth_spec::state::RenderStatus;
 use plinth_worker::WorkerOptions;
 use tokio::time::{sleep, timeout};
 
-use super::deployment::{Deployment, TIMEOUT};
+use super::deployment::{Deployment, TIMEOUT, tiny};
 
 /// Waits until exactly one worker is listed and `is_expected` holds for it.
 async fn wait_for(deployment: &Deployment, is_expected: impl Fn(&WorkerView) -> bool) -> WorkerView {
@@ -52,4 +53,25 @@ async fn a_worker_with_a_full_disk_says_so() {
     let worker = deployment.start_worker(WorkerOptions { room_bytes: u64::MAX, ..deployment.options() });
     wait_for(&deployment, |worker| worker.row.state == WorkerState::DiskFull).await;
     worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_cannot_render_any_more_says_so_and_leaves_its_render_to_others() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    // The machine works until it draws the render.
+    let lines = r#"if grep -q '"render"' "$3/job.json"; then touch LOST; fi
+        if ! [ -e LOST ]; then exec "$@"; fi
+        echo '{"event":"failed","code":"display_lost","message":"the device is lost"}'"#;
+    let lost = deployment.folder.path().join("lost");
+    let worker = deployment.start_worker(deployment.options_with(&lines.replace("LOST", lost.to_str().unwrap())));
+    wait_for(&deployment, |worker| worker.row.state == WorkerState::CannotRender).await;
+    worker.stop().await;
+    let left = deployment.render(&id).await;
+    assert_eq!((left.status.is_final(), left.failure_code), (false, None), "{left:?}");
+    deployment.advance_ms(4000);
+    assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap().renders, 1, "{left:?}");
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    assert_eq!(deployment.credits().await, 99, "charged once");
 }

@@ -57,12 +57,13 @@ def add_vulkan(environment):
 
 
 def add_ffmpeg(environment):
-    """Names the ffmpeg of the wheel `imageio-ffmpeg`."""
+    """Names the ffmpeg of the wheel `imageio-ffmpeg`. Installed from its source, this package has none, and raises an error."""
     try:
         import imageio_ffmpeg
-    except ImportError:
+
+        environment["PLINTH_FFMPEG"] = imageio_ffmpeg.get_ffmpeg_exe()
+    except (ImportError, OSError, RuntimeError):
         return
-    environment["PLINTH_FFMPEG"] = imageio_ffmpeg.get_ffmpeg_exe()
 
 
 def configuration(arguments, environment):
