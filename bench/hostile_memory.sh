@@ -93,13 +93,13 @@ attack() { # KIND N
     esac
 }
 before=$(field VmRSS)
-# Sends each request once, and checks that it is read to its end. Renders of a model that does not exist are rejected after that.
-for request in "image 0 201" "env 0 201" "env 1 200" "env 2 200" "json 0 404" "json 1 200" "json 2 404" \
+# Sends each request once, and checks that it is read to its end. Unknown settings are rejected after that.
+for request in "image 0 201" "env 0 201" "env 1 200" "env 2 200" "json 0 400" "json 1 200" "json 2 400" \
     "glb 0 201" "glb 1 201" "glb 2 201" "zip 0 201"; do
     read -r kind number expected <<<"$request"
     [[ " $kinds " == *" $kind "* ]] || continue
     attack "$kind" "$number"
-    if [[ ! $code =~ ^$expected$ || ($expected = 404 && $answer != *not_found*) ]]; then
+    if [[ ! $code =~ ^$expected$ || ($expected = 400 && $answer != *invalid_settings*) ]]; then
         echo "hostile_memory: request $number of the kind $kind is not read to its end: ${answer:0:500}" >&2
         exit 1
     fi
