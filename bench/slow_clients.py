@@ -181,8 +181,10 @@ def head_of(endpoint, has_key):
 
 
 async def slow(port, head, until, counts):
-    """Sends requests whose bodies are never complete, one after another until the time `until`."""
+    """Sends requests whose bodies are never complete, one after another until the time `until`. Sends a byte of a body every 25 s,
+    also if the server has ended the request before."""
     while time.monotonic() < until:
+        begin = time.monotonic()
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
         except OSError:
@@ -195,6 +197,7 @@ async def slow(port, head, until, counts):
             writer.write(head.encode())
             ended = asyncio.ensure_future(reader.read())
             while not ended.done() and time.monotonic() < until:
+                begin = time.monotonic()
                 writer.write(b" ")
                 await writer.drain()
                 left = max(0.0, min(PAUSE_SECS, until - time.monotonic()))
@@ -206,6 +209,7 @@ async def slow(port, head, until, counts):
         finally:
             counts["open"] -= 1
             writer.close()
+        await asyncio.sleep(max(0.0, min(begin + PAUSE_SECS, until) - time.monotonic()))
 
 
 def run_crowd(port, found, connections, until):
