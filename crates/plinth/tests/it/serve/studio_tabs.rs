@@ -243,17 +243,23 @@ async fn the_page_of_a_running_upload_is_not_left_unasked() {
     no_errors(&page).await;
 }
 
+/// Uploads a model and orders a second render of it. Returns the ID of the model, and the IDs of its renders in the order of creation.
+async fn model_with_two_renders(served: &Served) -> (String, [String; 2]) {
+    let made = served.client.upload("chair", None).await;
+    let settings = json!({"quality": "share", "length": 1});
+    let body = json!({"modelId": made.text("modelId"), "renderSettings": settings});
+    let ordered = served.client.post("/renders", body).await.text("id");
+    (made.text("modelId"), [made.text("renderId"), ordered])
+}
+
 /// After the newest render of a model has ended, its tile follows the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tile_follows_all_renders_of_its_model() {
     let served = Served::with_sqlite();
     let Some(page) = Chromium::start(true).await else { return };
-    let made = served.client.upload("chair", None).await;
-    let settings = json!({"quality": "share", "length": 1});
-    let body = json!({"modelId": made.text("modelId"), "renderSettings": settings});
-    let ordered = served.client.post("/renders", body).await.text("id");
+    let (_model, [earlier, newest]) = model_with_two_renders(&served).await;
     sign_in(&served, &page).await;
-    for id in [ordered, made.text("renderId")] {
+    for id in [newest, earlier] {
         page.until(&format!("document.querySelector('.tile .live-render')?.dataset.render === '{id}'")).await;
         served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
     }
@@ -266,14 +272,11 @@ async fn a_tile_follows_all_renders_of_its_model() {
 async fn the_page_of_a_model_follows_its_renders() {
     let served = Served::with_sqlite();
     let Some(page) = Chromium::start(true).await else { return };
-    let made = served.client.upload("chair", None).await;
-    let settings = json!({"quality": "share", "length": 1});
-    let body = json!({"modelId": made.text("modelId"), "renderSettings": settings});
-    let ordered = served.client.post("/renders", body).await.text("id");
+    let (model, [earlier, newest]) = model_with_two_renders(&served).await;
     sign_in(&served, &page).await;
-    page.open(&format!("{}/models/{}", served.server.base, made.text("modelId"))).await;
+    page.open(&format!("{}/models/{}", served.server.base, model)).await;
     page.type_into("#title", "Oak").await;
-    for (id, left) in [(ordered, 1), (made.text("renderId"), 0)] {
+    for (id, left) in [(newest, 1), (earlier, 0)] {
         page.until(&format!("document.querySelector('.lines [data-render=\"{id}\"]')")).await;
         served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
         page.until(&format!("document.querySelectorAll('.lines .live-render').length === {left}")).await;
