@@ -24,7 +24,7 @@ pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since:
 }
 
 /// Works like [`count_since`], but counts at most `most` renders one by one. If the shorter part has more renders, assumes that the
-/// renders of the hour are evenly spread from its begin to the last of them.
+/// renders of the hour are evenly spread from its start to the last of them.
 async fn count_since_reading(conn: &mut Conn, workspace: &WorkspaceId, since: i64, most: i64) -> Result<Total> {
     let since = since.clamp(0, i64::MAX - HOUR_MS);
     let hour = since / HOUR_MS;
