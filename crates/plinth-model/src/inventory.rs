@@ -80,7 +80,7 @@ const INSPECTED_TEXTURE_SIDE: u32 = 64;
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     // All images are decoded, because decoding checks them. Downscaling them saves memory.
     let source = Source::open(bytes, options.limits)?;
-    let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
+    let model = load(&source, INSPECTED_TEXTURE_SIDE, None)?;
     // The last material is glTF's default material, which has no name.
     let named = &model.materials[..source.root.materials.len()];
     let mut omitted = Warnings::default();

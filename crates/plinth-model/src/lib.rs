@@ -29,7 +29,7 @@ pub use error::ModelError;
 pub use image_container::check_picture;
 pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};
 pub use limits::Limits;
-pub use load::{LoadOptions, load_glb};
+pub use load::{LoadOptions, load_glb, load_glb_with_known_images};
 pub use model::*;
 pub use source::{NAME_CHARS, cut_name};
 pub use texture_slot::{TextureEncoding, TextureSlot};

@@ -7,8 +7,8 @@ use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, 
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{
-    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform,
-    Trs,
+    Animation, Image, KnownImages, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef,
+    Topology, Transform, Trs,
 };
 use crate::source::{NAME_CHARS, Source, given_name, shortened};
 use crate::texture_slot::TextureSlot;
@@ -34,11 +34,17 @@ impl Default for LoadOptions {
 /// Errors: if the file violates the glTF specification, refers to data outside the file, requires an unknown extension
 /// or exceeds the limits. The message names the problem and its location in the file.
 pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
-    load(&Source::open(bytes, options.limits)?, options.max_texture_side)
+    load(&Source::open(bytes, options.limits)?, options.max_texture_side, None)
+}
+
+/// Reads and decodes a GLB file like [`load_glb`]. The pixels of known images are decoded only when they are read.
+/// Errors: those of [`load_glb`].
+pub fn load_glb_with_known_images(bytes: &[u8], options: &LoadOptions, known: KnownImages<'_>) -> Result<Model> {
+    load(&Source::open(bytes, options.limits)?, options.max_texture_side, Some(known))
 }
 
 /// Decodes the contents of an opened file.
-pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> {
+pub(crate) fn load(source: &Source<'_>, max_texture_side: u32, known: Option<KnownImages<'_>>) -> Result<Model> {
     let graph = node::graph(source)?;
     let mut nodes = graph.nodes;
     let mut materials = material::materials(source)?;
@@ -59,7 +65,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     let used_materials = used_materials(&meshes, materials.len());
     let is_used = used_images(source.root.images.len(), &materials, &used_materials, &textures);
     image::check_encoded(source)?;
-    let mut images = image::images(source, &is_used, max_texture_side)?;
+    let mut images = image::images(source, &is_used, max_texture_side, known)?;
     drop_maps_without_image(source, &mut materials, &used_materials, &textures, &images);
     let mut textures = resolved_textures(textures, &mut images);
     spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
@@ -225,7 +231,7 @@ fn drop_maps_without_image(
     images: &[Image],
 ) {
     let has_no_image = |reference: TextureRef| match textures.get(reference.texture) {
-        Some(Some(texture)) => images[texture.image].pixels.is_empty(),
+        Some(Some(texture)) => images[texture.image].is_missing(),
         Some(None) => true,
         None => false,
     };
@@ -270,16 +276,16 @@ const SLOTS_WITHOUT_WHITE: [TextureSlot; 10] = [
 
 /// Returns all textures. A texture without an image gets an image of one white texel.
 fn resolved_textures(textures: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Vec<Texture> {
-    let missing = textures.iter().any(Option::is_none) || images.iter().any(|i| i.pixels.is_empty());
+    let missing = textures.iter().any(Option::is_none) || images.iter().any(Image::is_missing);
     let white = images.len();
     if missing {
-        let (pixels, encoded_hash) = (vec![255; 4], None);
+        let (pixels, encoded_hash) = (vec![255; 4].into(), None);
         images.push(Image { width: 1, height: 1, pixels, source_width: 1, source_height: 1, encoded_hash });
     }
     textures
         .into_iter()
         .map(|texture| match texture {
-            Some(texture) if !images[texture.image].pixels.is_empty() => texture,
+            Some(texture) if !images[texture.image].is_missing() => texture,
             Some(texture) => Texture { image: white, ..texture },
             None => Texture { image: white, sampler: crate::model::Sampler::default() },
         })

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use plinth_model::{LoadOptions, Model, load_glb};
-use plinth_render::{Gpu, GpuOptions};
+use plinth_model::{LoadOptions, Model, load_glb, load_glb_with_known_images};
+use plinth_render::{Cache, Gpu, GpuOptions};
 use plinth_scene::{SceneError, max_texture_side};
 
 use crate::failure::JobError;
@@ -19,22 +19,27 @@ pub(crate) fn load<S>(
     build: impl FnOnce(Arc<Model>) -> Result<S, SceneError>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
-    load_model(&job.model, job.adapter.clone(), max_texture_side(longest), build, cancel)
+    load_model(&job.model, job.adapter.clone(), max_texture_side(longest), None, build, cancel)
 }
 
 /// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Textures that are larger
-/// than `max_texture_side` are scaled down.
+/// than `max_texture_side` are scaled down. Images that `cache` knows are decoded only when their pixels are read.
 /// Errors: see [`load`].
 pub(crate) fn load_model<S, E: Into<JobError>>(
     bytes: &[u8],
     adapter: Option<String>,
     max_texture_side: u32,
+    cache: Option<&Cache>,
     build: impl FnOnce(Arc<Model>) -> Result<S, E>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
     let opening = Gpu::start_opening(GpuOptions { adapter });
     let load = LoadOptions { max_texture_side, ..LoadOptions::default() };
-    let scene = load_glb(bytes, &load).map_err(JobError::from).and_then(|model| {
+    let model = match cache {
+        Some(cache) => load_glb_with_known_images(bytes, &load, &|hash, size| cache.image_facts(hash, size)),
+        None => load_glb(bytes, &load),
+    };
+    let scene = model.map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;
         build(Arc::new(model)).map_err(Into::into)
     });

@@ -45,7 +45,7 @@ impl LoadedModel {
         longest: u32,
         cancel: &AtomicBool,
     ) -> Result<Self, JobError> {
-        let (model, mut gpu) = load_model(bytes, adapter, max_texture_side(longest), Ok::<_, JobError>, cancel)?;
+        let (model, mut gpu) = load_model(bytes, adapter, max_texture_side(longest), None, Ok::<_, JobError>, cancel)?;
         gpu.enable_cache();
         Ok(Self { model, gpu })
     }
@@ -234,7 +234,7 @@ fn resized(background: Background, width: u32, height: u32) -> Result<Background
     let pixels = Resampler::default().average(source, width, height).map_err(|error| {
         JobError::Scene(SceneError::Asset { id: "the background".to_owned(), problem: error.to_string() })
     })?;
-    Ok(Background::Picture(Arc::new(Image { width, height, pixels, ..Image::default() })))
+    Ok(Background::Picture(Arc::new(Image { width, height, pixels: pixels.into(), ..Image::default() })))
 }
 
 /// Scales a size down so that its longer side is `longest`. The other side is rounded. Sizes that are not larger are

@@ -63,7 +63,8 @@ impl WarmModel {
             let kept = (model.content_bytes() <= MAX_KEPT_BYTES).then(|| Arc::clone(&model));
             Ok::<_, JobError>((build(model)?, kept))
         };
-        let ((scene, kept), mut gpu) = load_model(&job.model, job.adapter.clone(), texture_side, build, cancel)?;
+        let cache = job.cache.as_ref();
+        let ((scene, kept), mut gpu) = load_model(&job.model, job.adapter.clone(), texture_side, cache, build, cancel)?;
         gpu.enable_cache();
         let gpu = Arc::new(gpu);
         self.0 = kept.map(|model| Loaded { texture_side, model, gpu: Arc::clone(&gpu) });

@@ -73,6 +73,11 @@ impl Cache {
         &self.folder
     }
 
+    /// Returns the maximum number of bytes of all files together.
+    pub(crate) const fn most_bytes(&self) -> u64 {
+        self.most_bytes
+    }
+
     /// Returns a new key that contains the identity of the program and `kind`. The caller adds all inputs of the
     /// computation to the key.
     pub(crate) fn key(&self, kind: &'static str) -> Key {

@@ -1,44 +1,49 @@
-//! Stores new light in the cache on disk while frames are drawn. Serialising and writing it takes tens of milliseconds,
-//! which would delay the first frame.
+//! Stores new light and new mip levels in the cache on disk while frames are drawn. Serialising and writing them takes
+//! tens of milliseconds, which would delay the first frame.
 
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use crate::cache::Cache;
 use crate::prepare::{NewResults, Prepared};
+use crate::upload::kept_levels::UnstoredLevels;
 
-/// Light that is stored in the cache after the first frame. If no frame is drawn, it is stored when this object is
+/// Results that are stored in the cache after the first frame. If no frame is drawn, they are stored when this object is
 /// dropped. Dropping waits until everything is stored, so the next render finds it.
 #[derive(Default)]
 pub(crate) struct DeferredStore {
-    /// The light, until storing begins.
-    unstored: Option<Arc<UnstoredLight>>,
+    /// The results, until storing begins.
+    unstored: Option<Arc<Unstored>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct UnstoredLight {
-    light: Arc<Prepared>,
-    results: NewResults,
+struct Unstored {
+    light: Option<(Arc<Prepared>, NewResults)>,
+    levels: UnstoredLevels,
     cache: Cache,
 }
 
-impl UnstoredLight {
+impl Unstored {
     fn store(&self) {
-        self.results.serialize(&self.light).store(&self.cache);
+        if let Some((light, results)) = &self.light {
+            results.serialize(light).store(&self.cache);
+        }
+        self.levels.store(&self.cache);
     }
 }
 
 impl DeferredStore {
-    /// Creates an object that stores those parts of `light` that are listed in `results`.
-    pub(crate) fn new(light: &Arc<Prepared>, results: NewResults, cache: &Cache) -> Self {
-        if results.is_empty() {
+    /// Creates an object that stores the listed parts of new light, and mip levels.
+    pub(crate) fn new(light: Option<(Arc<Prepared>, NewResults)>, levels: UnstoredLevels, cache: &Cache) -> Self {
+        let light = light.filter(|(_light, results)| !results.is_empty());
+        if light.is_none() && levels.is_empty() {
             return Self::default();
         }
-        let unstored = UnstoredLight { light: Arc::clone(light), results, cache: cache.clone() };
+        let unstored = Unstored { light, levels, cache: cache.clone() };
         Self { unstored: Some(Arc::new(unstored)), thread: None }
     }
 
-    /// Starts a thread that stores the light. Does nothing if the light is already being stored.
+    /// Starts a thread that stores the results. Does nothing if they are already being stored.
     pub(crate) fn start(&mut self) {
         let Some(unstored) = self.unstored.take() else { return };
         let of_thread = Arc::clone(&unstored);
@@ -53,7 +58,7 @@ impl Drop for DeferredStore {
             unstored.store();
         }
         if let Some(thread) = self.thread.take() {
-            // If the thread panicked, the next render computes the light again.
+            // If the thread panicked, the next render computes the results again.
             drop(thread.join());
         }
     }

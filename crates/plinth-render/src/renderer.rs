@@ -65,7 +65,7 @@ pub struct Renderer<'g> {
     pub(crate) picture: Picture,
     pub(crate) light: Arc<Prepared>,
     pub(crate) pose_light: Option<PoseLight>,
-    /// New light that is not stored in the cache before the first frame is finished.
+    /// New light and mip levels that are not stored in the cache before the first frame is finished.
     pub(crate) deferred_store: DeferredStore,
     /// Mip levels for a second device, until pictures are drawn.
     pub(crate) mip_levels: MipLevels,
@@ -122,23 +122,27 @@ impl<'g> Renderer<'g> {
         }
         with_prepare_inputs(gpu, scene, picture, |inputs| {
             let inputs = &PrepareInputs { any_camera, ..*inputs };
-            let ((light, fresh), textures) = rayon::join(
+            let ((light, fresh), mut textures) = rayon::join(
                 || prepared(gpu, inputs, cache),
                 || {
                     let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
                     let levels = if may_be_used(gpu, inputs, picture) { LevelUse::Twice } else { LevelUse::Once };
-                    Textures::upload(gpu, &scene.model, wanted, levels)
+                    Textures::upload(gpu, &scene.model, wanted, levels, cache)
                 },
             );
+            let levels = textures.take_unstored();
+            let deferred = |light| cache.map(|cache| DeferredStore::new(light, levels, cache)).unwrap_or_default();
             // The renderer of a moving model changes the light, and the first view of a dataset is not urgent.
-            if scene.is_dataset || inputs.moving.contains(&true) {
+            let (renderer, deferred_store) = if scene.is_dataset || inputs.moving.contains(&true) {
                 let serialized = fresh.serialize(&light);
                 let store = || cache.map(|cache| serialized.store(cache));
-                return rayon::join(|| Self::assemble(gpu, picture, inputs, (light, cache), textures), store).0;
-            }
-            let deferred_store = cache.map(|cache| DeferredStore::new(&light, fresh, cache)).unwrap_or_default();
-            let renderer = Self::assemble(gpu, picture, inputs, (light, cache), textures)?;
-            Ok(Self { deferred_store, ..renderer })
+                let assemble = || Self::assemble(gpu, picture, inputs, (light, cache), textures);
+                (rayon::join(assemble, store).0, deferred(None))
+            } else {
+                let deferred_store = deferred(Some((Arc::clone(&light), fresh)));
+                (Self::assemble(gpu, picture, inputs, (light, cache), textures), deferred_store)
+            };
+            Ok(Self { deferred_store, ..renderer? })
         })
     }
 
@@ -433,7 +437,7 @@ pub fn backdrop(background: &Background) -> Backdrop {
     match background {
         Background::Transparent => Backdrop::Transparent,
         Background::Solid(rgb) => Backdrop::Solid(*rgb),
-        Background::Picture(picture) => Backdrop::Picture(Arc::new(picture.pixels.clone())),
+        Background::Picture(picture) => Backdrop::Picture(Arc::new(picture.pixels.to_vec())),
     }
 }
 

@@ -54,7 +54,7 @@ impl SecondDevice<'_> {
         let Self { picture, light, mip_levels, .. } = self;
         with_prepare_inputs(gpu, scene, picture, |inputs| {
             let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
-            let textures = Textures::upload(gpu, &scene.model, wanted, LevelUse::Known(mip_levels));
+            let textures = Textures::upload(gpu, &scene.model, wanted, LevelUse::Known(mip_levels), None);
             Renderer::assemble(gpu, picture, inputs, (light, None), textures)
         })
     }

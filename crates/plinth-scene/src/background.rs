@@ -54,7 +54,7 @@ fn without_image(look: &Settings, width: u32, height: u32) -> Background {
 }
 
 fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
-    Image { width, height, pixels, source_width: width, source_height: height, encoded_hash: None }
+    Image { width, height, pixels: pixels.into(), source_width: width, source_height: height, encoded_hash: None }
 }
 
 /// Returns whether an image that is scaled to the height of the frame is narrower than the frame. An image whose sides were

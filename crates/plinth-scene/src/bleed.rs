@@ -67,7 +67,7 @@ mod tests {
     fn transparent_texels_take_the_colour_of_their_neighbours() {
         let mut pixels = vec![0; 4 * 4 * 4];
         pixels[0..4].copy_from_slice(&[200, 10, 30, 255]);
-        let image = Image { width: 4, height: 4, pixels, ..Image::default() };
+        let image = Image { width: 4, height: 4, pixels: pixels.into(), ..Image::default() };
         let filled = filled(image);
         assert!(filled.pixels.as_chunks::<4>().0.iter().all(|p| p[..3] == [200, 10, 30]), "{:?}", filled.pixels);
         assert_eq!(filled.pixels.iter().skip(3).step_by(4).filter(|a| **a > 0).count(), 1);

@@ -130,7 +130,7 @@ mod tests {
     /// Returns a model whose `materials` materials have one metallic-roughness texture with a single texel.
     fn model_of(texel: [u8; 4], materials: usize) -> Model {
         let encoded_hash = Some([1; 16]);
-        let image = Image { width: 1, height: 1, pixels: texel.to_vec(), encoded_hash, ..Image::default() };
+        let image = Image { width: 1, height: 1, pixels: texel.to_vec().into(), encoded_hash, ..Image::default() };
         let reference = TextureRef { texture: 0, uv_set: 0, transform: None };
         let material = Material { metallic_roughness_texture: Some(reference), ..Material::default() };
         Model {
@@ -144,7 +144,7 @@ mod tests {
     /// Returns the texel of a material's metallic-roughness texture.
     fn texel_of(model: &Model, material: usize) -> Option<&[u8]> {
         let reference = model.materials[material].metallic_roughness_texture?;
-        Some(model.images[model.textures[reference.texture].image].pixels.as_slice())
+        Some(model.images[model.textures[reference.texture].image].pixels.as_ref())
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             remove_map(&mut model, material, map, &mut whitened_images);
         }
         assert_eq!(model.images.len(), 3, "the image and a copy for each channel");
-        assert_eq!(model.images[0].pixels, [10, 20, 30, 40]);
+        assert_eq!(*model.images[0].pixels, [10, 20, 30, 40]);
         assert!(model.images[1..].iter().all(|copy| copy.encoded_hash.is_none()), "the hash is that of the original");
         for material in 0..50 {
             assert_eq!(texel_of(&model, material).unwrap(), [10, 255, 30, 40]);

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::io::Cursor;
 
-use image::{ImageDecoder, ImageFormat, ImageReader};
+use image::{ColorType, ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
 use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
-use super::raster::Raster;
+use super::raster::{Raster, scaled_down};
 use crate::error::{ModelError, Result};
 use crate::image_container::{check_palette, check_picture};
 use crate::limits::{Limits, check};
-use crate::model::Image;
+use crate::model::{Image, KnownImages, Pixels};
 use crate::source::{Source, data_uri, given_name, shortened};
 
 /// Maximum number of pixels that are decoded at the same time. An image with more pixels is decoded alone.
@@ -30,10 +30,17 @@ pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     check("bytes in images", bytes, source.limits.bytes)
 }
 
-/// Decodes the images for which `used` is true, and decodes several images in parallel. All other images stay empty, and
-/// so do images of known formats that are not supported, for which a warning is added.
-pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Result<Vec<Image>> {
+/// Decodes the images for which `used` is true, and decodes several images in parallel. The pixels of `known` images are
+/// decoded later. All other images stay empty, and so do images of known formats that are not supported, for which a
+/// warning is added.
+pub(crate) fn images(
+    source: &Source<'_>,
+    used: &[bool],
+    max_side: u32,
+    known: Option<KnownImages<'_>>,
+) -> Result<Vec<Image>> {
     let mut pixels = 0;
+    let mut images = vec![Image::default(); used.len()];
     let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
     for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
         let data = with_name(source, i, bytes(source, i))?;
@@ -49,6 +56,23 @@ pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Resul
         let count = u64::from(width) * u64::from(height);
         pixels += count;
         check("pixels in images", pixels, source.limits.image_pixels)?;
+        let scaled = scaled_down((width, height), max_side);
+        let known = known.and_then(|known| {
+            let hash = encoded_hash(&data);
+            known(&hash, scaled).map(|facts| (hash, facts))
+        });
+        if let Some((hash, facts)) = known {
+            let decode = decode_again(data.into_owned(), source.limits, max_side);
+            images[i] = Image {
+                width: scaled.0,
+                height: scaled.1,
+                pixels: Pixels::known(facts, decode),
+                source_width: width,
+                source_height: height,
+                encoded_hash: Some(hash),
+            };
+            continue;
+        }
         match groups.last_mut().filter(|(sum, _)| sum + count <= MAX_CONCURRENT_PIXELS) {
             Some((sum, group)) => {
                 *sum += count;
@@ -57,10 +81,10 @@ pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Resul
             None => groups.push((count, vec![i])),
         }
     }
-    let mut images = vec![Image::default(); used.len()];
     for (_, group) in groups {
-        let decoded: Vec<Result<Image>> =
-            group.par_iter().map(|i| with_name(source, *i, decode(source, *i, max_side))).collect();
+        let decode_one =
+            |scratch: &mut Vec<u8>, i: &usize| with_name(source, *i, decode(source, *i, max_side, scratch));
+        let decoded: Vec<Result<Image>> = group.par_iter().map_init(Vec::new, decode_one).collect();
         for (i, image) in group.into_iter().zip(decoded) {
             images[i] = image?;
         }
@@ -171,20 +195,43 @@ fn reader(bytes: &[u8], index: usize) -> Result<ImageReader<Cursor<&[u8]>>> {
     ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(index, e))
 }
 
-fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
+fn decode(source: &Source<'_>, index: usize, max_side: u32, scratch: &mut Vec<u8>) -> Result<Image> {
     let bytes = bytes(source, index)?;
-    let raster = match kind(&bytes) {
-        Some(Kind::Ktx2) => ktx2(&bytes, index)?,
-        _ => raster(&bytes, source.limits).map_err(|problem| unreadable(index, problem))?,
-    };
-    // Hashing the encoded bytes takes much less time than hashing the pixels.
-    let encoded_hash = Some(XxHash3_128::oneshot(&bytes).to_le_bytes());
-    Ok(Image { encoded_hash, ..raster.into_image(max_side) })
+    let raster = any_raster(&bytes, source.limits, scratch).map_err(|problem| unreadable(index, problem))?;
+    Ok(Image { encoded_hash: Some(encoded_hash(&bytes)), ..raster.into_image(max_side) })
 }
 
-/// Decodes a PNG, JPEG or WebP image.
+/// Returns a hash that identifies an image. Hashing the encoded bytes takes much less time than hashing the pixels.
+fn encoded_hash(bytes: &[u8]) -> [u8; 16] {
+    XxHash3_128::oneshot(bytes).to_le_bytes()
+}
+
+/// Returns a function that decodes the pixels of an image that was decoded before without an error.
+fn decode_again(bytes: Vec<u8>, limits: Limits, max_side: u32) -> impl Fn() -> Vec<u8> {
+    move || {
+        let mut scratch = Vec::new();
+        #[expect(clippy::expect_used, reason = "the same program has decoded the same bytes before")]
+        let raster = any_raster(&bytes, limits, &mut scratch).expect("an image that was decoded before");
+        raster.into_pixels(max_side)
+    }
+}
+
+/// Decodes an image of any supported format. See [`raster`].
+fn any_raster<'a>(bytes: &[u8], limits: Limits, scratch: &'a mut Vec<u8>) -> std::result::Result<Raster<'a>, String> {
+    match kind(bytes) {
+        Some(Kind::Ktx2) => ktx2(bytes),
+        _ => raster(bytes, limits, scratch),
+    }
+}
+
+/// Decodes a PNG, JPEG or WebP image. The memory of `scratch` is used for pixels that are not RGBA, because allocating
+/// it anew for each image takes a tenth of the time of decoding.
 /// Errors: a message with the reason why the image cannot be decoded.
-pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
+pub(crate) fn raster<'a>(
+    bytes: &[u8],
+    limits: Limits,
+    scratch: &'a mut Vec<u8>,
+) -> std::result::Result<Raster<'a>, String> {
     check_palette(bytes)?;
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
@@ -196,7 +243,16 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
         return Err(format!("it takes {size} bytes after decoding, more than {}", limits.decoded_bytes));
     }
     // Texture values are used as stored in the file. An embedded colour profile or orientation is ignored.
-    image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
+    let channels = match decoder.color_type() {
+        ColorType::L8 => 1,
+        ColorType::La8 => 2,
+        ColorType::Rgb8 => 3,
+        _ => return image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string()),
+    };
+    let (width, height) = decoder.dimensions();
+    scratch.resize(size as usize, 0);
+    decoder.read_image(scratch).map_err(|e| e.to_string())?;
+    Ok(Raster { width, height, channels, bytes: Cow::Borrowed(scratch) })
 }
 
 /// Decodes a PNG, JPEG or WebP image for display: converts its colours to sRGB, and applies its orientation. The sides
@@ -231,18 +287,18 @@ pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Imag
     Ok(Raster::from(picture).into_image(max_side))
 }
 
-fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
+fn ktx2(bytes: &[u8]) -> std::result::Result<Raster<'static>, String> {
     if let Some(plain) = UncompressedKtx2::open(bytes) {
-        let rgba = plain.rgba().ok_or_else(|| unreadable(index, "its level data is invalid"))?;
-        return Ok(Raster { width: plain.width, height: plain.height, channels: 4, bytes: rgba });
+        let rgba = plain.rgba().ok_or("its level data is invalid")?;
+        return Ok(Raster { width: plain.width, height: plain.height, channels: 4, bytes: Cow::Owned(rgba) });
     }
-    let invalid = |e: basisu::Error| unreadable(index, format!("{e:?}"));
+    let invalid = |e: basisu::Error| format!("{e:?}");
     let bytes = without_key_values(bytes);
     let texture = basisu::Transcoder::new(&bytes).map_err(invalid)?;
     let (width, height) = texture.base_dimensions();
     let mut rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(invalid)?;
     if rgba.len() as u64 != u64::from(width) * u64::from(height) * 4 {
-        return Err(unreadable(index, "its data does not match its size"));
+        return Err("its data does not match its size".to_owned());
     }
     if second_slice_is_green(&bytes) {
         // The decoder always writes the second slice to the alpha channel.
@@ -250,7 +306,7 @@ fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
             (*green, *alpha) = (*alpha, 255);
         }
     }
-    Ok(Raster { width, height, channels: 4, bytes: rgba })
+    Ok(Raster { width, height, channels: 4, bytes: Cow::Owned(rgba) })
 }
 
 /// Decodes an sRGB value (IEC 61966-2-1).

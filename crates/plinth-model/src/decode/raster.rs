@@ -1,20 +1,22 @@
 //! Decoded images that have as many channels as in the file. To save memory, they are downscaled before they are
 //! converted to RGBA.
 
+use std::borrow::Cow;
+
 use image::DynamicImage;
 
 use crate::model::Image;
 
 /// An image with 8 bits per channel. It has 1 channel (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGBA). Row 0 is at the
 /// top.
-pub(crate) struct Raster {
+pub(crate) struct Raster<'a> {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) channels: usize,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Cow<'a, [u8]>,
 }
 
-impl From<DynamicImage> for Raster {
+impl From<DynamicImage> for Raster<'_> {
     fn from(decoded: DynamicImage) -> Self {
         let (width, height) = (decoded.width(), decoded.height());
         let (channels, bytes) = match decoded {
@@ -26,37 +28,59 @@ impl From<DynamicImage> for Raster {
             DynamicImage::ImageRgb16(_) => (3, decoded.into_rgb8().into_raw()),
             other => (4, other.into_rgba8().into_raw()),
         };
-        Self { width, height, channels, bytes }
+        Self { width, height, channels, bytes: Cow::Owned(bytes) }
     }
 }
 
-impl Raster {
+/// Returns the size of an image after both sides are halved until neither is longer than `max_side` pixels.
+pub(super) fn scaled_down(mut size: (u32, u32), max_side: u32) -> (u32, u32) {
+    while is_too_large(size, max_side) {
+        size = half(size);
+    }
+    size
+}
+
+fn is_too_large((width, height): (u32, u32), max_side: u32) -> bool {
+    width.max(height) > max_side.max(1)
+}
+
+fn half((width, height): (u32, u32)) -> (u32, u32) {
+    ((width / 2).max(1), (height / 2).max(1))
+}
+
+impl Raster<'_> {
     /// Halves both sides until neither is longer than `max_side` pixels, then converts the image to RGBA.
-    pub(crate) fn into_image(mut self, max_side: u32) -> Image {
+    pub(crate) fn into_image(self, max_side: u32) -> Image {
         let (source_width, source_height) = (self.width, self.height);
-        while self.width.max(self.height) > max_side.max(1) {
+        let (width, height) = scaled_down((source_width, source_height), max_side);
+        let pixels = self.into_pixels(max_side).into();
+        Image { width, height, pixels, source_width, source_height, encoded_hash: None }
+    }
+
+    /// Returns the pixels of [`Self::into_image`].
+    pub(super) fn into_pixels(mut self, max_side: u32) -> Vec<u8> {
+        while is_too_large((self.width, self.height), max_side) {
             self = self.halved();
         }
-        let pixels = match self.channels {
-            4 => self.bytes,
+        match self.channels {
+            4 => self.bytes.into_owned(),
             3 => rgba(&self.bytes, |[r, g, b]: [u8; 3]| [r, g, b, 255]),
             2 => rgba(&self.bytes, |[g, a]: [u8; 2]| [g, g, g, a]),
             _ => rgba(&self.bytes, |[g]: [u8; 1]| [g, g, g, 255]),
-        };
-        Image { width: self.width, height: self.height, pixels, source_width, source_height, encoded_hash: None }
+        }
     }
 
     /// Averages blocks of 2 × 2 pixels. The stored bytes are averaged without decoding sRGB. The error is not visible,
     /// because images that are halved are far larger than they are displayed.
     fn halved(&self) -> Self {
-        let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
+        let (width, height) = half((self.width, self.height));
         let bytes = match self.channels {
             4 => self.block_means::<4>(width, height),
             3 => self.block_means::<3>(width, height),
             2 => self.block_means::<2>(width, height),
             _ => self.block_means::<1>(width, height),
         };
-        Self { width, height, channels: self.channels, bytes }
+        Self { width, height, channels: self.channels, bytes: Cow::Owned(bytes) }
     }
 
     /// Returns the means of `width` × `height` blocks of pixels with `N` channels.

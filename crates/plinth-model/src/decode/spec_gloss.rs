@@ -113,14 +113,7 @@ impl SourceTextures<'_> {
     /// Returns the base colour texture and the metallic-roughness texture.
     fn converted(&self, spec_gloss: &SpecularGlossiness) -> (Image, Image) {
         let (width, height) = self.size();
-        let blank = || Image {
-            width,
-            height,
-            pixels: Vec::with_capacity(width as usize * height as usize * 4),
-            source_width: width,
-            source_height: height,
-            encoded_hash: None,
-        };
+        let blank = || Vec::with_capacity(width as usize * height as usize * 4);
         let (mut base, mut rough) = (blank(), blank());
         let mean = self.gloss.filter(|_| !self.same_coordinates).map(mean_texel);
         let [dr, dg, db, da] = spec_gloss.diffuse_factor;
@@ -134,11 +127,19 @@ impl SourceTextures<'_> {
             let specular = std::array::from_fn(|i| decode(s[i], spec_gloss.specular_factor[i]));
             let glossiness = f32::from(s[3]) / 255.0 * spec_gloss.glossiness_factor;
             let out = metallic_roughness(diffuse, specular);
-            base.pixels.extend(out.base_color.map(|c| byte(srgb_from_linear(c))));
-            base.pixels.push(byte(f32::from(d[3]) / 255.0 * da));
-            rough.pixels.extend([255, byte(1.0 - glossiness), byte(out.metallic), 255]);
+            base.extend(out.base_color.map(|c| byte(srgb_from_linear(c))));
+            base.push(byte(f32::from(d[3]) / 255.0 * da));
+            rough.extend([255, byte(1.0 - glossiness), byte(out.metallic), 255]);
         }
-        (base, rough)
+        let image = |pixels: Vec<u8>| Image {
+            width,
+            height,
+            pixels: pixels.into(),
+            source_width: width,
+            source_height: height,
+            encoded_hash: None,
+        };
+        (image(base), image(rough))
     }
 }
 

@@ -9,6 +9,7 @@ mod light;
 mod material;
 mod mesh;
 mod node;
+mod pixels;
 mod texture;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub use material::{
 };
 pub use mesh::{Mesh, MorphTarget, Primitive, Topology};
 pub use node::{Node, Transform, Trs};
+pub use pixels::{ImageFacts, KnownImages, Pixels};
 pub use texture::{Image, Sampler, Texture, TextureRef, Wrap};
 
 /// A decoded model.
@@ -34,7 +36,7 @@ pub struct Model {
     pub materials: Vec<Material>,
     /// Textures. A texture is an image with a sampler. Materials refer to textures by index.
     pub textures: Vec<Texture>,
-    /// Decoded images, which copies of the model share. Textures refer to them by index.
+    /// Images, which copies of the model share. Textures refer to them by index.
     pub images: Vec<Arc<Image>>,
     /// Skins. Nodes refer to them by index.
     pub skins: Vec<Skin>,
@@ -47,9 +49,9 @@ pub struct Model {
 }
 
 impl Model {
-    /// Returns the number of bytes that all pixels and vertex attributes take in memory.
+    /// Returns the number of bytes that all pixels and vertex attributes take in memory when they are decoded.
     pub fn content_bytes(&self) -> usize {
-        let pixels: usize = self.images.iter().map(|image| image.pixels.len()).sum();
+        let pixels: usize = self.images.iter().map(|image| image.width as usize * image.height as usize * 4).sum();
         let attributes: usize =
             self.meshes.iter().flat_map(|mesh| &mesh.primitives).map(Primitive::content_bytes).sum();
         pixels + attributes

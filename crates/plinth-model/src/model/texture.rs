@@ -1,4 +1,6 @@
-//! Textures, samplers and decoded images.
+//! Textures, samplers and images.
+
+use super::pixels::Pixels;
 
 /// A reference to a texture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +81,7 @@ fn repeated(x: f32) -> f32 {
     }
 }
 
-/// A decoded image: R, G, B, A bytes as stored in the file, without applying a transfer function. Row 0 is at the top.
+/// An image: R, G, B, A bytes as stored in the file, without applying a transfer function. Row 0 is at the top.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Image {
     /// Width in pixels.
@@ -87,7 +89,7 @@ pub struct Image {
     /// Height in pixels.
     pub height: u32,
     /// The bytes R, G, B, A of all pixels.
-    pub pixels: Vec<u8>,
+    pub pixels: Pixels,
     /// Width of the image in the file in pixels, before downscaling.
     pub source_width: u32,
     /// Height of the image in the file in pixels, before downscaling.
@@ -98,10 +100,15 @@ pub struct Image {
 }
 
 impl Image {
+    /// Returns whether there is no image, because no material uses it or its format is not supported.
+    pub(crate) const fn is_missing(&self) -> bool {
+        self.width == 0
+    }
+
     /// Returns bytes that, together with the width and the height, identify the pixels within one build of the program:
     /// the hash of the encoded bytes or, if it is not known, the pixels themselves.
     pub fn identity(&self) -> &[u8] {
-        self.encoded_hash.as_ref().map_or(&self.pixels, |hash| hash.as_slice())
+        self.encoded_hash.as_ref().map_or_else(|| &*self.pixels, |hash| hash.as_slice())
     }
 }
 

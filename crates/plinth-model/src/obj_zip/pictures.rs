@@ -127,7 +127,7 @@ impl<'a, 'z> Pictures<'a, 'z> {
                 return Ok(None);
             }
             let mut image = match color {
-                None => Image { pixels: vec![255; cover.pixels.len()], ..cover.clone() },
+                None => Image { pixels: vec![255; cover.pixels.len()].into(), ..cover.clone() },
                 Some(map) => {
                     let Some(image) = this.pixels(&map.name)? else { return Ok(None) };
                     image
@@ -210,7 +210,8 @@ impl<'a, 'z> Pictures<'a, 'z> {
     /// decoded.
     fn pixels(&mut self, name: &str) -> Result<Option<Image>> {
         let Some(Picture { bytes, .. }) = self.read(name)? else { return Ok(None) };
-        let raster = raster(&bytes, *self.limits).map_err(|problem| texture_error(name, problem))?;
+        let mut scratch = Vec::new();
+        let raster = raster(&bytes, *self.limits, &mut scratch).map_err(|problem| texture_error(name, problem))?;
         self.decoded_pixels += u64::from(raster.width) * u64::from(raster.height);
         if self.decoded_pixels > MAX_GENERATED_PIXELS {
             self.warnings.add(&format!("the texture '{name}' is ignored: there are too many alpha and bump maps"));
@@ -281,7 +282,7 @@ fn normals_from_heights(image: &Image, height: f32) -> Image {
             pixels.extend(n.to_array().map(|c| ((c * 0.5 + 0.5) * 255.0).round() as u8));
         }
     }
-    Image { pixels, ..image.clone() }
+    Image { pixels: pixels.into(), ..image.clone() }
 }
 
 #[cfg(test)]
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_height_map_beyond_the_limit_is_not_used_as_a_normal_map() {
-        let grey = Image { width: 1, height: 1, pixels: vec![128; 3], ..Image::default() };
+        let grey = Image { width: 1, height: 1, pixels: vec![128; 3].into(), ..Image::default() };
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         writer.start_file("t.png", SimpleFileOptions::default()).unwrap();
         writer.write_all(&png(&grey, image::ExtendedColorType::Rgb8, "t.png").unwrap().bytes).unwrap();

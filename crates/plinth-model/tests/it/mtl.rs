@@ -258,7 +258,7 @@ fn a_grey_bump_map_is_converted_and_a_coloured_one_is_a_normal_map() {
     let bumped = with_mtl("bump -bm 50 t.png", &[("t.png", &png(4, 1, &ramp))]);
     let normals = |model: &Model| {
         let texture = model.materials[0].normal_texture.unwrap().texture;
-        model.images[model.textures[texture].image].pixels.clone()
+        model.images[model.textures[texture].image].pixels.to_vec()
     };
     let [x, y, z, _] = *normals(&bumped).as_chunks::<4>().0.get(1).unwrap();
     assert!(x < 100 && y == 128 && z > 150, "the normal should point to the left: {x} {y} {z}");

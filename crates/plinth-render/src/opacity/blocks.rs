@@ -98,7 +98,7 @@ mod tests {
         for [x, y] in translucent {
             pixels[((y * width + x) * 4 + 3) as usize] = 254;
         }
-        OpaqueBlocks::new(&Image { width, height, pixels, ..Image::default() })
+        OpaqueBlocks::new(&Image { width, height, pixels: pixels.into(), ..Image::default() })
     }
 
     fn all_opaque(blocks: &OpaqueBlocks, low: [f32; 2], high: [f32; 2], wrap: Wrap) -> bool {

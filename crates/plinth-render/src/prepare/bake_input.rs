@@ -297,13 +297,13 @@ mod tests {
             ..Primitive::default()
         };
         let row = |y: u32| if y.is_multiple_of(step) { high } else { 0 };
-        let pixels = (0..256_u32).flat_map(|y| std::iter::repeat_n(row(y), 256 * 4)).collect();
+        let pixels = (0..256_u32).flat_map(|y| std::iter::repeat_n(row(y), 256 * 4)).collect::<Vec<_>>();
         let model = Model {
             nodes: vec![Node { mesh: Some(0), ..Node::default() }],
             meshes: vec![Mesh { primitives: vec![square], ..Mesh::default() }],
             materials: vec![material],
             textures: vec![Texture { image: 0, sampler: Sampler::default() }],
-            images: vec![Image { width: 256, height: 256, pixels, ..Image::default() }.into()],
+            images: vec![Image { width: 256, height: 256, pixels: pixels.into(), ..Image::default() }.into()],
             ..Model::default()
         };
         let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
@@ -360,7 +360,7 @@ mod tests {
             meshes: vec![Mesh { primitives: parts.map(card).collect(), ..Mesh::default() }],
             materials: materials.to_vec(),
             textures: vec![Texture { image: 0, sampler: Sampler::default() }],
-            images: vec![Image { width: 2, height: 2, pixels: vec![140; 16], ..Image::default() }.into()],
+            images: vec![Image { width: 2, height: 2, pixels: vec![140; 16].into(), ..Image::default() }.into()],
             ..Model::default()
         };
         let scene = build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap();
@@ -388,8 +388,9 @@ mod tests {
 
     #[test]
     fn all_rows_of_an_image_are_read() {
-        let pixels = (0..129 * 67_u32).flat_map(|i| [if i / 129 == 66 { 255 } else { 0 }, 0, 0, 255]).collect();
-        let image = Image { width: 129, height: 67, pixels, ..Image::default() };
+        let pixels =
+            (0..129 * 67_u32).flat_map(|i| [if i / 129 == 66 { 255 } else { 0 }, 0, 0, 255]).collect::<Vec<_>>();
+        let image = Image { width: 129, height: 67, pixels: pixels.into(), ..Image::default() };
         let reduced = ReducedImageKey { image: 0, opacity: TexelOpacity::Opaque }.texels_of(&image);
         assert_eq!((reduced.width, reduced.height), (64, 33));
         assert!(reduced.texels[32 * 64..].iter().all(|texel| texel[0] > 0.3), "{:?}", reduced.texels.last());

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use glam::{UVec3, Vec3, Vec4};
 use plinth_bake::LitSurface;
-use plinth_model::{Material, Model, TextureRef};
+use plinth_model::{Image, Material, Model, TextureRef};
 use plinth_scene::{LightDetail, PosedPrimitive, Scene};
 use rayon::prelude::*;
 
@@ -323,7 +323,11 @@ fn is_smooth(model: &Model, roughness: f32, map: Option<TextureRef>) -> bool {
     let image = map.and_then(|map| model.textures.get(map.texture)).and_then(|texture| model.images.get(texture.image));
     let is_smooth_at = |green: u8| roughness * (f32::from(green) / 255.0) < MAX_ROUGHNESS;
     let is_smooth_in = |part: &[u8]| is_smooth_at(least_green(part));
-    roughness < MAX_ROUGHNESS || image.is_some_and(|image| image.pixels.par_chunks(IMAGE_PART).any(is_smooth_in))
+    let has_smooth = |image: &Image| match image.pixels.known_facts() {
+        Some(facts) => is_smooth_at(facts.least[1]),
+        None => image.pixels.par_chunks(IMAGE_PART).any(is_smooth_in),
+    };
+    roughness < MAX_ROUGHNESS || image.is_some_and(|image| has_smooth(image))
 }
 
 /// Returns the smallest green value of RGBA texels.
@@ -335,7 +339,7 @@ fn least_green(pixels: &[u8]) -> u8 {
 mod tests {
     use std::sync::Arc;
 
-    use plinth_model::{Clearcoat, Image, Sampler, Texture};
+    use plinth_model::{Clearcoat, Sampler, Texture};
 
     use super::*;
 
@@ -409,7 +413,7 @@ mod tests {
     fn a_smooth_texel_or_a_smooth_coat_makes_a_material_polished() {
         let mut model = Model::default();
         let pixels = [[0, 200, 0, 255], [0, 100, 0, 255]].concat();
-        model.images.push(Arc::new(Image { width: 2, height: 1, pixels, ..Image::default() }));
+        model.images.push(Arc::new(Image { width: 2, height: 1, pixels: pixels.into(), ..Image::default() }));
         model.textures.push(Texture { image: 0, sampler: Sampler::default() });
         let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
         let rough = Material { perceptual_roughness: 1.0, ..Material::default() };

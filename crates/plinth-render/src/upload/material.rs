@@ -397,7 +397,7 @@ mod tests {
     fn metals_transmit_no_light() {
         let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
         let mean = |metallic: f32, map: Option<TextureRef>, blue: u8| {
-            let image = Image { width: 1, height: 1, pixels: vec![255, 255, blue, 255], ..Image::default() };
+            let image = Image { width: 1, height: 1, pixels: vec![255, 255, blue, 255].into(), ..Image::default() };
             let model = Model {
                 textures: vec![Texture { image: 0, sampler: Sampler::default() }],
                 images: vec![image.into()],

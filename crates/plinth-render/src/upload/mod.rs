@@ -7,6 +7,7 @@ pub(crate) mod first_level;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod geometry_cache;
+pub(crate) mod kept_levels;
 pub(crate) mod kept_shadows;
 pub(crate) mod light_maps;
 pub(crate) mod material;

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{LazyLock, PoisonError};
+use std::sync::{Arc, LazyLock, PoisonError};
 
 use plinth_model::{Image, Model, Sampler, TextureEncoding, Wrap};
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
+use super::kept_levels::{self, Levels, UnstoredImage, UnstoredLevels};
+use crate::cache::Cache;
 use crate::gpu::Gpu;
 use crate::gpu_types::rounded;
 
@@ -27,7 +29,7 @@ pub(crate) struct WantedImage {
 /// Mip levels that were computed for one device and can be uploaded to another one. Level 0 is not among them, because
 /// it is the image itself.
 #[derive(Default)]
-pub(crate) struct MipLevels(BTreeMap<WantedImage, Vec<Level<'static>>>);
+pub(crate) struct MipLevels(BTreeMap<WantedImage, Levels>);
 
 /// What happens with the mip levels that are computed for a device.
 pub(crate) enum LevelUse {
@@ -44,20 +46,27 @@ pub(crate) struct Textures {
     views: Views,
     samplers: BTreeMap<SamplerKey, wgpu::Sampler>,
     levels: MipLevels,
+    unstored: UnstoredLevels,
 }
 
 impl Textures {
-    /// Uploads images of a model. Mip levels that are not known are computed.
-    pub(crate) fn upload(gpu: &Gpu, model: &Model, wanted: BTreeSet<WantedImage>, levels: LevelUse) -> Self {
+    /// Uploads images of a model. Mip levels that are neither known nor in the cache on disk are computed.
+    pub(crate) fn upload(
+        gpu: &Gpu,
+        model: &Model,
+        wanted: BTreeSet<WantedImage>,
+        levels: LevelUse,
+        cache: Option<&Cache>,
+    ) -> Self {
         let wanted = wanted.into_iter().collect();
-        let (views, levels) = match gpu.device.cache() {
+        let Uploaded { views, levels, unstored } = match gpu.device.cache() {
             Some(device_cache) => {
                 let mut kept = device_cache.images.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.upload(gpu, model, wanted, levels)
+                kept.upload(gpu, model, wanted, levels, cache)
             }
-            None => upload_all(gpu, model, wanted, levels),
+            None => upload_all(gpu, model, wanted, levels, cache),
         };
-        Self { views, samplers: BTreeMap::new(), levels }
+        Self { views, samplers: BTreeMap::new(), levels, unstored }
     }
 
     /// Returns the view of an uploaded image. Returns `None` if the image was not uploaded with this encoding.
@@ -70,6 +79,11 @@ impl Textures {
         self.samplers.entry(sampler_key(sampler)).or_insert_with(|| create_sampler(gpu, sampler)).clone()
     }
 
+    /// Removes and returns the mip levels that are to be stored on disk.
+    pub(crate) fn take_unstored(&mut self) -> UnstoredLevels {
+        std::mem::take(&mut self.unstored)
+    }
+
     /// Returns the mip levels that were uploaded and kept for a second device.
     pub(crate) fn into_levels(self) -> MipLevels {
         self.levels
@@ -78,21 +92,54 @@ impl Textures {
 
 type Views = BTreeMap<(usize, TextureEncoding), wgpu::TextureView>;
 
-fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelUse) -> (Views, MipLevels) {
+/// Uploaded images, with the mip levels that were kept.
+struct Uploaded {
+    views: Views,
+    levels: MipLevels,
+    unstored: UnstoredLevels,
+}
+
+fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelUse, cache: Option<&Cache>) -> Uploaded {
     let keeps_levels = matches!(levels, LevelUse::Twice);
     let MipLevels(mut known) = if let LevelUse::Known(levels) = levels { levels } else { MipLevels::default() };
     let with_known: Vec<_> = wanted.into_iter().map(|wanted| (wanted, known.remove(&wanted))).collect();
-    let upload = |(wanted, known): (WantedImage, Option<Vec<Level<'static>>>)| {
-        let WantedImage { image, encoding, first_level } = wanted;
-        let whole = Level::of(&model.images[image]);
-        let smaller = known.unwrap_or_else(|| smaller_levels(&whole, encoding, first_level));
-        let levels: Vec<&Level<'_>> = (first_level == 0).then_some(&whole).into_iter().chain(&smaller).collect();
-        let view = upload_levels(gpu, &levels);
-        (((image, encoding), view), keeps_levels.then_some((wanted, smaller)))
+    let upload = |(wanted, known): (WantedImage, Option<Levels>)| {
+        let image = &model.images[wanted.image];
+        let (smaller, unstored) = match known {
+            Some(levels) => (levels, None),
+            None => stored_or_computed(image, wanted, cache),
+        };
+        let whole = (wanted.first_level == 0).then(|| Level::of(image));
+        let levels: Vec<&Level<'_>> = whole.iter().chain(&*smaller).collect();
+        let view = ((wanted.image, wanted.encoding), upload_levels(gpu, &levels));
+        (view, (keeps_levels.then_some((wanted, smaller)), unstored))
     };
     let uploaded: Vec<_> = with_known.into_par_iter().map(upload).collect();
-    let (views, levels): (Views, Vec<_>) = uploaded.into_iter().unzip();
-    (views, MipLevels(levels.into_iter().flatten().collect()))
+    let (views, others): (Views, Vec<_>) = uploaded.into_iter().unzip();
+    let (levels, unstored): (Vec<_>, Vec<_>) = others.into_iter().unzip();
+    Uploaded {
+        views,
+        levels: MipLevels(levels.into_iter().flatten().collect()),
+        unstored: UnstoredLevels(unstored.into_iter().flatten().collect()),
+    }
+}
+
+/// Loads the mip levels below level 0 from the cache on disk, or computes them and returns what to store.
+fn stored_or_computed(
+    image: &Arc<Image>,
+    wanted: WantedImage,
+    cache: Option<&Cache>,
+) -> (Levels, Option<UnstoredImage>) {
+    let named = cache.and_then(|cache| Some((cache, kept_levels::name(cache, image, wanted)?)));
+    if let Some((cache, name)) = &named
+        && let Some(levels) = kept_levels::load(cache, name, image, wanted.first_level)
+    {
+        return (levels, None);
+    }
+    let levels = Arc::new(smaller_levels(&Level::of(image), wanted.encoding, wanted.first_level));
+    let unstored = |(_cache, name)| UnstoredImage { name, image: Arc::clone(image), levels: Arc::clone(&levels) };
+    let unstored = named.map(unstored);
+    (levels, unstored)
 }
 
 /// An uploaded image of the scene that was drawn last.
@@ -112,7 +159,14 @@ pub(crate) struct ImageCache(BTreeMap<ImageKey, CachedImage>);
 impl ImageCache {
     /// Uploads the images that are not cached with all levels that are wanted, and removes cached images that are not
     /// wanted.
-    fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelUse) -> (Views, MipLevels) {
+    fn upload(
+        &mut self,
+        gpu: &Gpu,
+        model: &Model,
+        wanted: Vec<WantedImage>,
+        levels: LevelUse,
+        cache: Option<&Cache>,
+    ) -> Uploaded {
         let key = |wanted: &WantedImage| -> ImageKey {
             let image = &model.images[wanted.image];
             (image.width, image.height, wanted.encoding, XxHash3_128::oneshot(image.identity()))
@@ -123,7 +177,7 @@ impl ImageCache {
         };
         let pairs = wanted.iter().zip(&keys);
         let missing = pairs.filter(|(wanted, key)| is_missing(wanted, key)).map(|(wanted, _key)| *wanted).collect();
-        let (uploaded, levels) = upload_all(gpu, model, missing, levels);
+        let Uploaded { views: uploaded, levels, unstored } = upload_all(gpu, model, missing, levels, cache);
         let mut views = Views::new();
         let mut kept = BTreeMap::new();
         for (wanted, key) in wanted.into_iter().zip(keys) {
@@ -136,7 +190,7 @@ impl ImageCache {
             }
         }
         self.0 = kept;
-        (views, levels)
+        Uploaded { views, levels, unstored }
     }
 }
 
@@ -183,16 +237,16 @@ fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
 }
 
 /// A mip level: R, G, B, A bytes.
-struct Level<'a> {
-    width: u32,
-    height: u32,
-    pixels: Cow<'a, [u8]>,
+pub(crate) struct Level<'a> {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) pixels: Cow<'a, [u8]>,
 }
 
 impl<'a> Level<'a> {
     /// Returns level 0 of an image.
     fn of(image: &'a Image) -> Self {
-        let pixels = Cow::Borrowed(image.pixels.as_slice());
+        let pixels = Cow::Borrowed(&*image.pixels);
         Self { width: image.width.max(1), height: image.height.max(1), pixels }
     }
 
@@ -362,7 +416,7 @@ mod tests {
     fn levels_are_means_of_the_level_above_also_with_odd_sides() {
         for (width, height) in [(8, 4), (5, 3), (1, 6), (7, 1), (1, 1)] {
             let pixels: Vec<u8> = (0..width * height * 4).map(|i| (i * 37 % 251) as u8).collect();
-            let image = Image { width, height, pixels, ..Image::default() };
+            let image = Image { width, height, pixels: pixels.into(), ..Image::default() };
             let mut levels = vec![Level::of(&image)];
             levels.extend(smaller_levels(&Level::of(&image), TextureEncoding::Linear, 0));
             for pair in levels.windows(2) {
@@ -386,7 +440,7 @@ mod tests {
     #[test]
     fn levels_are_the_same_if_finer_ones_are_left_out() {
         let pixels: Vec<u8> = (0..16 * 8 * 4_u32).map(|i| (i * 37 % 251) as u8).collect();
-        let image = Image { width: 16, height: 8, pixels, ..Image::default() };
+        let image = Image { width: 16, height: 8, pixels: pixels.into(), ..Image::default() };
         for encoding in [TextureEncoding::Linear, TextureEncoding::Srgb, TextureEncoding::Normal] {
             let levels = |first: u32| {
                 let levels = smaller_levels(&Level::of(&image), encoding, first).into_iter();
@@ -403,15 +457,15 @@ mod tests {
     #[test]
     fn levels_are_kept_only_for_a_second_device() {
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4], ..Image::default() };
+        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4].into(), ..Image::default() };
         let model = Model { images: vec![image.into()], ..Model::default() };
         let upload = |levels: LevelUse| {
             let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level: 1 };
-            Textures::upload(&gpu, &model, BTreeSet::from([wanted]), levels).into_levels()
+            Textures::upload(&gpu, &model, BTreeSet::from([wanted]), levels, None).into_levels()
         };
         assert_eq!(upload(LevelUse::Once).0.len(), 0);
         let kept = upload(LevelUse::Twice);
-        assert_eq!(kept.0.values().map(Vec::len).collect::<Vec<_>>(), [3]);
+        assert_eq!(kept.0.values().map(|levels| levels.len()).collect::<Vec<_>>(), [3]);
         assert_eq!(upload(LevelUse::Known(kept)).0.len(), 0);
         gpu.check().unwrap();
     }
@@ -419,12 +473,12 @@ mod tests {
     #[test]
     fn a_cached_image_is_uploaded_again_only_for_finer_levels() {
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4], ..Image::default() };
+        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4].into(), ..Image::default() };
         let model = Model { images: vec![image.into()], ..Model::default() };
         let mut cache = ImageCache::default();
         let mut upload = |first_level: u32| {
             let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level };
-            let (views, levels) = cache.upload(&gpu, &model, vec![wanted], LevelUse::Twice);
+            let Uploaded { views, levels, .. } = cache.upload(&gpu, &model, vec![wanted], LevelUse::Twice, None);
             let texture = views[&(0, TextureEncoding::Srgb)].texture().clone();
             (texture.width(), texture.mip_level_count(), levels.0.len())
         };

@@ -22,7 +22,7 @@ fn still_life() -> Model {
     out.images.push(Arc::new(Image {
         width: 2,
         height: 1,
-        pixels: vec![220, 30, 30, 255, 30, 30, 220, 255],
+        pixels: vec![220, 30, 30, 255, 30, 30, 220, 255].into(),
         ..Image::default()
     }));
     out

@@ -180,7 +180,7 @@ fn edits_scale_the_strength_of_normal_and_occlusion_maps() {
     let texel = |rgb: [u8; 3]| plinth_model::Image {
         width: 1,
         height: 1,
-        pixels: vec![rgb[0], rgb[1], rgb[2], 255],
+        pixels: vec![rgb[0], rgb[1], rgb[2], 255].into(),
         ..plinth_model::Image::default()
     };
     let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
@@ -235,8 +235,12 @@ fn a_gradient_is_behind_the_model_inside_and_outside_the_drawn_region() {
     assert_eq!((whole.width, whole.height), (540, 540));
     let pixels: Vec<u8> =
         (0..SIDE).flat_map(|y| whole.pixels[(y * 540 * 4) as usize..][..SIDE as usize * 4].to_vec()).collect();
-    let part =
-        plinth_model::Image { width: SIDE, height: SIDE, pixels: pixels.clone(), ..plinth_model::Image::default() };
+    let part = plinth_model::Image {
+        width: SIDE,
+        height: SIDE,
+        pixels: pixels.clone().into(),
+        ..plinth_model::Image::default()
+    };
     scene.background = plinth_scene::Background::Picture(part.into());
     let picture = picture(&scene, SIDE);
     for (seen, behind) in picture.iter().zip(pixels.as_chunks::<4>().0) {

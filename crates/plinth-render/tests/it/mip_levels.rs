@@ -20,8 +20,8 @@ fn noise(seed: u32) -> Image {
         let [r, g, b, _] = (i ^ seed).wrapping_mul(0x9E37_79B1).rotate_left(15).wrapping_mul(0x85EB_CA77).to_le_bytes();
         [r, g, b, 255]
     };
-    let pixels = (0..TEXELS * TEXELS).flat_map(texel).collect();
-    Image { width: TEXELS, height: TEXELS, pixels, ..Image::default() }
+    let pixels = (0..TEXELS * TEXELS).flat_map(texel).collect::<Vec<_>>();
+    Image { width: TEXELS, height: TEXELS, pixels: pixels.into(), ..Image::default() }
 }
 
 static IMAGES: LazyLock<[Arc<Image>; 2]> = LazyLock::new(|| [1, 2].map(|seed| Arc::new(noise(seed))));

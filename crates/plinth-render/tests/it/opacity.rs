@@ -31,7 +31,7 @@ fn textured_square() -> Primitive {
 /// Adds an image of 32 × 32 white texels with the given alpha.
 fn with_image(mut model: Model, alpha: impl Fn(u32, u32) -> u8) -> Model {
     let pixels = (0..32).flat_map(|y| (0..32).flat_map(|x| [255, 255, 255, alpha(x, y)]).collect::<Vec<_>>());
-    let image = Image { width: 32, height: 32, pixels: pixels.collect(), ..Image::default() };
+    let image = Image { width: 32, height: 32, pixels: pixels.collect::<Vec<_>>().into(), ..Image::default() };
     model.images.push(Arc::new(image));
     model.textures.push(Texture { image: 0, sampler: Sampler::default() });
     model

@@ -289,7 +289,7 @@ fn a_base_colour_texture_is_read_at_the_vertices() {
     let material = Material { base_color_texture: Some(texture), ..Material::default() };
     let uvs = vec![vec![[0.25, 0.5], [0.75, 0.5]]];
     let mut model = alone(Primitive { uvs, ..points(vec![[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]) }, material);
-    model.images.push(Arc::new(Image { width: 2, height: 1, pixels, ..Image::default() }));
+    model.images.push(Arc::new(Image { width: 2, height: 1, pixels: pixels.into(), ..Image::default() }));
     let nearest = Sampler { mag_nearest: true, ..Sampler::default() };
     model.textures.push(Texture { image: 0, sampler: nearest });
     let layers = layers(scene(model, &straight_on()), 270);

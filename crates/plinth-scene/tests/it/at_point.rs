@@ -154,7 +154,7 @@ fn holes_and_texture_coordinates_follow_the_transform_of_the_texture() {
     // The left half of the image is transparent. The texture transform mirrors the image, so the right half of the
     // square is a hole.
     let pixels = [[255, 255, 255, 0], [255, 255, 255, 255]].concat();
-    let image = Image { width: 2, height: 1, pixels, ..Image::default() };
+    let image = Image { width: 2, height: 1, pixels: pixels.into(), ..Image::default() };
     let texture = TextureRef { texture: 0, uv_set: 0, transform: Some([-1.0, 0.0, 1.0, 0.0, 1.0, 0.0]) };
     let masked = Material {
         alpha_mode: AlphaMode::Mask { cutoff: 0.5 },

@@ -1,0 +1,91 @@
+//! The pixels of an image, which may be decoded only when they are read.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
+
+/// R, G, B, A bytes of an image. The pixels of an image that is [known](KnownImages) are decoded when they are first
+/// read.
+#[derive(Clone, Default)]
+pub struct Pixels {
+    bytes: OnceLock<Vec<u8>>,
+    /// The source of `bytes` if the image is known.
+    known: Option<Arc<KnownPixels>>,
+}
+
+struct KnownPixels {
+    facts: ImageFacts,
+    decode: Box<dyn Fn() -> Vec<u8> + Send + Sync>,
+}
+
+/// Facts about the pixels of an image, for which they need not be decoded again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// The smallest red, green, blue and alpha value of all pixels.
+    pub least: [u8; 4],
+}
+
+/// Returns the facts about an image that this build of the program has decoded before without an error, or `None` if
+/// the image is not known. The arguments are [`Image::encoded_hash`](super::Image::encoded_hash), and the width and the
+/// height after downscaling.
+pub type KnownImages<'a> = &'a (dyn Fn(&[u8; 16], (u32, u32)) -> Option<ImageFacts> + Sync);
+
+impl Pixels {
+    /// Creates pixels that `decode` returns when they are first read.
+    pub(crate) fn known(facts: ImageFacts, decode: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Self {
+        Self { bytes: OnceLock::new(), known: Some(Arc::new(KnownPixels { facts, decode: Box::new(decode) })) }
+    }
+
+    /// Returns the facts about the pixels if they are known. Does not decode the image.
+    pub fn known_facts(&self) -> Option<ImageFacts> {
+        self.known.as_ref().map(|known| known.facts)
+    }
+
+    /// Returns the facts about the pixels. If they are not known, reads all pixels.
+    pub fn facts(&self) -> ImageFacts {
+        self.known_facts().unwrap_or_else(|| {
+            let least = |least: [u8; 4], pixel: &[u8; 4]| std::array::from_fn(|c| least[c].min(pixel[c]));
+            ImageFacts { least: self.as_chunks().0.iter().fold([u8::MAX; 4], least) }
+        })
+    }
+}
+
+impl Deref for Pixels {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes.get_or_init(|| self.known.as_ref().map(|known| (known.decode)()).unwrap_or_default())
+    }
+}
+
+impl DerefMut for Pixels {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // The pixels may be changed, so they will no longer be known.
+        if let Some(known) = self.known.take()
+            && self.bytes.get().is_none()
+        {
+            self.bytes = (known.decode)().into();
+        }
+        self.bytes.get_mut().map(Vec::as_mut_slice).unwrap_or_default()
+    }
+}
+
+impl From<Vec<u8>> for Pixels {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes: bytes.into(), known: None }
+    }
+}
+
+impl fmt::Debug for Pixels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pixels").field("known_facts", &self.known_facts()).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Pixels {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Pixels {}
