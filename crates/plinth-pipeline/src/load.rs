@@ -19,7 +19,7 @@ pub(crate) fn load<S>(
     build: impl FnOnce(Arc<Model>) -> Result<S, SceneError>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
-    load_model(&job.model, job.adapter.clone(), max_texture_side(longest), None, build, cancel)
+    load_model(&job.model, job.adapter.clone(), max_texture_side(longest), job.cache.as_ref(), build, cancel)
 }
 
 /// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Textures that are larger

@@ -107,6 +107,18 @@ impl Cache {
     /// the longest time.
     /// Errors: if the folder cannot be created, or the file cannot be written.
     pub(crate) fn store(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.write(name, content)?;
+        self.trim()
+    }
+
+    /// Stores several files like [`Self::store`]. While it writes, the cache may exceed its size limit.
+    /// Errors: those of [`Self::store`].
+    pub(crate) fn store_all<'a>(&self, files: impl IntoIterator<Item = (&'a str, Vec<u8>)>) -> io::Result<()> {
+        let stored = files.into_iter().try_for_each(|(name, content)| self.write(name, &content));
+        stored.and(self.trim())
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         if (content.len() + HEAD) as u64 > self.most_bytes {
             return Ok(());
         }
@@ -115,7 +127,7 @@ impl Cache {
         file.write_all(&head(content))?;
         file.write_all(content)?;
         file.persist(self.folder.join(name))?;
-        self.trim()
+        Ok(())
     }
 
     fn trim(&self) -> io::Result<()> {

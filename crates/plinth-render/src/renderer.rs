@@ -67,6 +67,8 @@ pub struct Renderer<'g> {
     pub(crate) pose_light: Option<PoseLight>,
     /// New light and mip levels that are not stored in the cache before the first frame is finished.
     pub(crate) deferred_store: DeferredStore,
+    /// The cache for a second device.
+    pub(crate) cache: Option<Cache>,
     /// Mip levels for a second device, until pictures are drawn.
     pub(crate) mip_levels: MipLevels,
     /// Time in the clip whose pose the model has.
@@ -275,6 +277,7 @@ impl<'g> Renderer<'g> {
             light,
             pose_light,
             deferred_store: DeferredStore::default(),
+            cache: cache.cloned(),
             mip_levels: textures.into_levels(),
             clip_time: first_clip_time(scene),
             layouts,

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use plinth_scene::Scene;
 
 use crate::RenderError;
+use crate::cache::Cache;
 use crate::gpu::{Gpu, GpuOptions};
 use crate::prepare::{PrepareInputs, Prepared};
 use crate::renderer::{Picture, Renderer, with_prepare_inputs};
@@ -25,6 +26,8 @@ pub(crate) struct SecondDevice<'g> {
     picture: Picture,
     light: Arc<Prepared>,
     mip_levels: MipLevels,
+    /// The cache that contains further mip levels.
+    cache: Option<Cache>,
 }
 
 impl SecondDevice<'_> {
@@ -51,10 +54,10 @@ impl SecondDevice<'_> {
     /// Creates the renderer for the second device.
     /// Errors: if the device fails.
     pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
-        let Self { picture, light, mip_levels, .. } = self;
+        let Self { picture, light, mip_levels, cache, .. } = self;
         with_prepare_inputs(gpu, scene, picture, |inputs| {
             let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
-            let textures = Textures::upload(gpu, &scene.model, wanted, LevelUse::Known(mip_levels), None);
+            let textures = Textures::upload(gpu, &scene.model, wanted, LevelUse::Known(mip_levels), cache.as_ref());
             Renderer::assemble(gpu, picture, inputs, (light, None), textures)
         })
     }
@@ -90,6 +93,7 @@ impl<'g> Renderer<'g> {
             picture: self.picture,
             light: Arc::clone(&self.light),
             mip_levels,
+            cache: self.cache.clone(),
         })
     }
 }

@@ -21,7 +21,7 @@ const MODEL: &str = "model.glb";
 const LIGHT: &str = "light";
 const USED: &str = "used";
 const HOME: &str = "home";
-/// Size limit of the baked light of one model, in bytes.
+/// Size limit of the light and the reduced textures of one model, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
 
 /// The model that a job needs.

@@ -47,7 +47,7 @@ pub struct WorkerOptions {
     pub memory_bytes: u64,
     /// Limit of the disk space of a job, in bytes.
     pub disk_bytes: u64,
-    /// Size limit of the cache of models and their baked light, in bytes.
+    /// Size limit of the cache of models with their light and reduced textures, in bytes.
     pub cache_bytes: u64,
     /// Minimum free space in `scratch`, in bytes. With less, the worker evicts cached models; if that is not enough, it claims
     /// nothing and ends the job that uses the most disk space. A job that fails meanwhile is not reported as failed: its lease

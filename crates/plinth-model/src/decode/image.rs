@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
 use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
+use super::pixel_budget::Decoding;
 use super::raster::{Raster, scaled_down};
 use crate::error::{ModelError, Result};
 use crate::image_container::{check_palette, check_picture};
@@ -15,8 +16,8 @@ use crate::limits::{Limits, check};
 use crate::model::{Image, KnownImages, Pixels};
 use crate::source::{Source, data_uri, given_name, shortened};
 
-/// Maximum number of pixels that are decoded at the same time. An image with more pixels is decoded alone.
-const MAX_CONCURRENT_PIXELS: u64 = 1 << 26;
+/// Maximum number of bytes that are kept to decode the next image.
+const MAX_SCRATCH: usize = 16 << 20;
 
 /// Checks the total size of all encoded images. Several images may refer to the same bytes, so the file size does not
 /// limit this total.
@@ -41,7 +42,7 @@ pub(crate) fn images(
 ) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut images = vec![Image::default(); used.len()];
-    let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
+    let mut unknown: Vec<(usize, u64)> = Vec::new();
     for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
         let data = with_name(source, i, bytes(source, i))?;
         let header = with_name(source, i, size(&data, i));
@@ -62,7 +63,7 @@ pub(crate) fn images(
             known(&hash, scaled).map(|facts| (hash, facts))
         });
         if let Some((hash, facts)) = known {
-            let decode = decode_again(data.into_owned(), source.limits, max_side);
+            let decode = decode_again(data.into_owned(), count, source.limits, max_side);
             images[i] = Image {
                 width: scaled.0,
                 height: scaled.1,
@@ -73,21 +74,15 @@ pub(crate) fn images(
             };
             continue;
         }
-        match groups.last_mut().filter(|(sum, _)| sum + count <= MAX_CONCURRENT_PIXELS) {
-            Some((sum, group)) => {
-                *sum += count;
-                group.push(i);
-            }
-            None => groups.push((count, vec![i])),
-        }
+        unknown.push((i, count));
     }
-    for (_, group) in groups {
-        let decode_one =
-            |scratch: &mut Vec<u8>, i: &usize| with_name(source, *i, decode(source, *i, max_side, scratch));
-        let decoded: Vec<Result<Image>> = group.par_iter().map_init(Vec::new, decode_one).collect();
-        for (i, image) in group.into_iter().zip(decoded) {
-            images[i] = image?;
-        }
+    let decode_one = |scratch: &mut Vec<u8>, (i, pixels): &(usize, u64)| {
+        let _decoding = Decoding::start(*pixels);
+        with_name(source, *i, decode(source, *i, max_side, scratch))
+    };
+    let decoded: Vec<Result<Image>> = unknown.par_iter().map_init(Vec::new, decode_one).collect();
+    for ((i, _pixels), image) in unknown.into_iter().zip(decoded) {
+        images[i] = image?;
     }
     Ok(images)
 }
@@ -198,7 +193,11 @@ fn reader(bytes: &[u8], index: usize) -> Result<ImageReader<Cursor<&[u8]>>> {
 fn decode(source: &Source<'_>, index: usize, max_side: u32, scratch: &mut Vec<u8>) -> Result<Image> {
     let bytes = bytes(source, index)?;
     let raster = any_raster(&bytes, source.limits, scratch).map_err(|problem| unreadable(index, problem))?;
-    Ok(Image { encoded_hash: Some(encoded_hash(&bytes)), ..raster.into_image(max_side) })
+    let image = Image { encoded_hash: Some(encoded_hash(&bytes)), ..raster.into_image(max_side) };
+    if scratch.capacity() > MAX_SCRATCH {
+        *scratch = Vec::new();
+    }
+    Ok(image)
 }
 
 /// Returns a hash that identifies an image. Hashing the encoded bytes takes much less time than hashing the pixels.
@@ -206,9 +205,11 @@ fn encoded_hash(bytes: &[u8]) -> [u8; 16] {
     XxHash3_128::oneshot(bytes).to_le_bytes()
 }
 
-/// Returns a function that decodes the pixels of an image that was decoded before without an error.
-fn decode_again(bytes: Vec<u8>, limits: Limits, max_side: u32) -> impl Fn() -> Vec<u8> {
+/// Returns a function that decodes an image that was decoded before without an error. `pixels` is the number of pixels
+/// in the file.
+fn decode_again(bytes: Vec<u8>, pixels: u64, limits: Limits, max_side: u32) -> impl Fn() -> Vec<u8> {
     move || {
+        let _decoding = Decoding::start(pixels);
         let mut scratch = Vec::new();
         #[expect(clippy::expect_used, reason = "the same program has decoded the same bytes before")]
         let raster = any_raster(&bytes, limits, &mut scratch).expect("an image that was decoded before");
@@ -250,6 +251,8 @@ pub(crate) fn raster<'a>(
         _ => return image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string()),
     };
     let (width, height) = decoder.dimensions();
+    // A decoder leaves out the rows that are missing in a damaged file. They must not show another image.
+    scratch.clear();
     scratch.resize(size as usize, 0);
     decoder.read_image(scratch).map_err(|e| e.to_string())?;
     Ok(Raster { width, height, channels, bytes: Cow::Borrowed(scratch) })

@@ -9,6 +9,7 @@ pub(crate) mod light;
 pub(crate) mod material;
 pub(crate) mod mesh;
 pub(crate) mod node;
+mod pixel_budget;
 pub(crate) mod raster;
 pub(crate) mod rearrange;
 pub(crate) mod skin;

@@ -36,6 +36,11 @@ impl Pixels {
         Self { bytes: OnceLock::new(), known: Some(Arc::new(KnownPixels { facts, decode: Box::new(decode) })) }
     }
 
+    /// Decodes the image if its pixels were not read before.
+    pub fn decode(&self) {
+        self.bytes.get_or_init(|| self.known.as_ref().map(|known| (known.decode)()).unwrap_or_default());
+    }
+
     /// Returns the facts about the pixels if they are known. Does not decode the image.
     pub fn known_facts(&self) -> Option<ImageFacts> {
         self.known.as_ref().map(|known| known.facts)
@@ -54,18 +59,16 @@ impl Deref for Pixels {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.bytes.get_or_init(|| self.known.as_ref().map(|known| (known.decode)()).unwrap_or_default())
+        self.decode();
+        self.bytes.get().map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 impl DerefMut for Pixels {
     fn deref_mut(&mut self) -> &mut [u8] {
+        self.decode();
         // The pixels may be changed, so they will no longer be known.
-        if let Some(known) = self.known.take()
-            && self.bytes.get().is_none()
-        {
-            self.bytes = (known.decode)().into();
-        }
+        self.known = None;
         self.bytes.get_mut().map(Vec::as_mut_slice).unwrap_or_default()
     }
 }

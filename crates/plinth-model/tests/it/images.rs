@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use image::{DynamicImage, ExtendedColorType, ImageFormat};
-use plinth_model::{Image, Limits, LoadOptions, inspect, read_picture};
+use plinth_model::{Image, ImageFacts, Limits, LoadOptions, inspect, load_glb_with_known_images, read_picture};
 use serde_json::json;
 
 use crate::glb::Glb;
@@ -223,6 +223,86 @@ fn decoded_images_are_identified_by_a_hash_of_their_encoded_bytes() {
     // The hash of pictures is not known, because they depend on more than their bytes.
     let picture = read_picture(&png(1, 1, &[255, 0, 0, 255]), &Limits::default(), 8).unwrap();
     assert_eq!(picture.identity(), [255, 0, 0, 255]);
+}
+
+#[test]
+fn known_images_have_the_same_pixels() {
+    let wave: Vec<u8> = (0..16 * 8 * 3_u32).map(|i| (i * 7 % 256) as u8).collect();
+    let rgb = |format| encoded(16, 8, &wave, ExtendedColorType::Rgb8, format);
+    let files = [
+        with_image("image/jpeg", &rgb(ImageFormat::Jpeg)),
+        with_image("image/png", &rgb(ImageFormat::Png)),
+        with_image("image/png", &png(12, 8, &wave)),
+        ktx2(include_bytes!("../fixtures/halves_etc1s.ktx2")),
+    ];
+    let facts = ImageFacts { least: [1, 2, 3, 4] };
+    for (glb, max_texture_side) in files.iter().flat_map(|glb| [(glb, 4), (glb, 4096)]) {
+        let options = LoadOptions { max_texture_side, ..LoadOptions::default() };
+        let decoded = glb.load_with(&options).unwrap().images.swap_remove(0);
+        let load = |is_known: bool| {
+            let known = |hash: &[u8; 16], size: (u32, u32)| {
+                assert_eq!((Some(*hash), size), (decoded.encoded_hash, (decoded.width, decoded.height)));
+                is_known.then_some(facts)
+            };
+            load_glb_with_known_images(&glb.bytes(), &options, &known).unwrap().images.swap_remove(0)
+        };
+        let mut image = load(true);
+        assert_eq!((image.pixels.known_facts(), image.pixels.facts()), (Some(facts), facts));
+        assert!(image == decoded && load(false) == decoded);
+        assert_eq!(load(false).pixels.known_facts(), None);
+        // Whoever may change the pixels makes the facts unknown.
+        let image = Arc::get_mut(&mut image).unwrap();
+        image.pixels[0] = 0;
+        assert_eq!((image.pixels.known_facts(), image.pixels.facts().least[0]), (None, 0));
+        assert!(image.pixels[1..] == decoded.pixels[1..]);
+    }
+}
+
+#[test]
+fn known_images_are_decoded_only_when_their_pixels_are_read() {
+    let mut damaged = encoded(8, 8, &[128; 8 * 8 * 3], ExtendedColorType::Rgb8, ImageFormat::Png);
+    damaged.truncate(damaged.len() - 20);
+    let glb = with_image("image/png", &damaged);
+    assert!(glb.load_error().contains("images[0]: it cannot be decoded"), "{}", glb.load_error());
+    let facts = ImageFacts { least: [128; 4] };
+    let load = |known| load_glb_with_known_images(&glb.bytes(), &LoadOptions::default(), known);
+    assert!(load(&|_hash, _size| None).is_err());
+    let model = load(&|_hash, _size| Some(facts)).unwrap();
+    assert_eq!((model.images[0].width, model.images[0].source_height), (8, 8));
+    assert_eq!(model.images[0].identity().len(), 16);
+    assert!(model.content_bytes() >= 8 * 8 * 4);
+}
+
+#[test]
+fn missing_rows_of_a_damaged_image_do_not_show_another_image() {
+    let noise = (0..64 * 64 * 3_u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect::<Vec<_>>();
+    let intact = encoded(64, 64, &noise, ExtendedColorType::Rgb8, ImageFormat::Jpeg);
+    // A comment begins in the middle of the picture, so the decoder ignores everything after it.
+    let stuffed = intact.windows(2).enumerate().filter(|(_, pair)| *pair == [0xFF, 0]).map(|(at, _)| at);
+    let at = stuffed.min_by_key(|at| at.abs_diff(intact.len() / 2)).unwrap();
+    let mut damaged = intact.clone();
+    damaged[at + 1] = 0xFE;
+    let alone = decoded("image/jpeg", &damaged);
+    let mut glb = with_image("image/jpeg", &intact);
+    let (intact, damaged) = (glb.view(&intact), glb.view(&damaged));
+    for view in [intact, damaged].repeat(4) {
+        let image = glb.push("images", json!({"bufferView": view, "mimeType": "image/jpeg"}));
+        let texture = glb.push("textures", json!({"source": image}));
+        let material = glb.push("materials", json!({"emissiveTexture": {"index": texture}}));
+        let primitive = glb.json["meshes"][0]["primitives"][0].clone();
+        let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+        primitives.push(primitive);
+        primitives.last_mut().unwrap()["material"] = material.into();
+    }
+    let model = glb.load();
+    assert!(model.images[2].pixels == alone.pixels && model.images[2].pixels != model.images[1].pixels);
+    assert_eq!(model.images.iter().filter(|image| image.pixels == alone.pixels).count(), 4);
+}
+
+#[test]
+fn facts_about_pixels_are_the_least_values_of_the_channels() {
+    let image = decoded("image/png", &png(2, 1, &[9, 20, 30, 255, 10, 7, 40, 128]));
+    assert_eq!(image.pixels.facts(), ImageFacts { least: [9, 7, 30, 128] });
 }
 
 #[test]

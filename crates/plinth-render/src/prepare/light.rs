@@ -1,10 +1,12 @@
 //! Computes the light on the model and the maps of the environment, before the first frame.
 
+use std::collections::BTreeSet;
 use std::f32::consts::PI;
 use std::sync::Arc;
 
 use glam::Vec3;
 use plinth_bake::{BakeLight, BakeOptions, BakedMesh, LitSurface, MeshGeometry, Sun, bake_light, extract_sun};
+use plinth_model::{TextureEncoding, TextureSlot};
 use plinth_scene::{EnvironmentMap, LightDetail, PointLikeLight, Scene};
 use rayon::prelude::*;
 
@@ -15,6 +17,7 @@ use super::{EnvironmentLight, KnownTriangles, ModelLight, PrepareInputs, Surface
 use crate::ibl::{FilterQuality, irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
+use crate::upload::geometry::primitive_of;
 
 /// Quality of the filtered environment. The level with roughness 0 has 544 texels per side.
 const USUAL: FilterQuality = FilterQuality { mips: 6, samples: 1.0 };
@@ -38,6 +41,7 @@ impl ModelLight {
     /// Bakes the light of a panorama and its sun on the triangles that are drawn. If `known` is `None`, first chooses these
     /// triangles.
     pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, known: Option<KnownTriangles>) -> Self {
+        decode_images(inputs);
         let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));
         let KnownTriangles { indices, geometry } =
             known.unwrap_or_else(|| KnownTriangles { indices: chosen(), geometry: None });
@@ -52,9 +56,26 @@ impl ModelLight {
 impl SurfaceLight {
     /// Bakes light on the triangles `indices`, which were chosen for another pose.
     pub(super) fn new(inputs: &PrepareInputs<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
+        decode_images(inputs);
         let options = BakeOptions { surfaces: false, ..bake_options(inputs) };
         gathered(inputs, indices, None, sky, options, drop).0
     }
+}
+
+/// Decodes all images whose texels are read for the light. Otherwise, all threads would wait for one image after the
+/// other.
+fn decode_images(inputs: &PrepareInputs<'_>) {
+    let model = &inputs.scene.model;
+    let primitives = inputs.posed.iter().filter_map(|one| primitive_of(inputs.scene, one));
+    let materials: BTreeSet<usize> = primitives.map(|primitive| primitive.material).collect();
+    let of_material = |index: usize| {
+        let slots = TextureSlot::ALL.into_iter().filter(|slot| slot.encoding() != TextureEncoding::Normal);
+        slots.filter_map(move |slot| slot.of(&model.materials[index]))
+    };
+    let references = materials.into_iter().flat_map(of_material);
+    let images: BTreeSet<usize> =
+        references.filter_map(|reference| Some(model.textures.get(reference.texture)?.image)).collect();
+    images.into_par_iter().filter_map(|index| model.images.get(index)).for_each(|image| image.pixels.decode());
 }
 
 /// Returns the light on the triangles `indices`, what `use_surfaces` computes from the light that leaves their surfaces,

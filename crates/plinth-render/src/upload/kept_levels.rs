@@ -9,9 +9,6 @@ use plinth_model::{Image, ImageFacts};
 use super::texture::{Level, WantedImage};
 use crate::cache::Cache;
 
-/// Maximum number of pixels of an image that is decoded when its pixels are read. Several of them may be decoded at the
-/// same time.
-const MAX_PIXELS: u64 = 1 << 24;
 /// The mip levels of a scene are stored only if they take at most this fraction of the cache.
 const MAX_SHARE: u64 = 4;
 
@@ -36,9 +33,8 @@ pub(crate) type Levels = Arc<Vec<Level<'static>>>;
 /// Returns the name under which the levels of an image are stored. Returns `None` if they are not stored.
 pub(super) fn name(cache: &Cache, image: &Image, wanted: WantedImage) -> Option<String> {
     let encoded_hash = image.encoded_hash?;
-    let pixels = u64::from(image.source_width) * u64::from(image.source_height);
     // Level 0 is not stored, because decoding it takes little more time than reading it.
-    if wanted.first_level == 0 || pixels > MAX_PIXELS {
+    if wanted.first_level == 0 {
         return None;
     }
     let mut key = cache.key("levels");
@@ -69,33 +65,47 @@ pub(super) fn load(cache: &Cache, name: &str, image: &Image, first_level: u32) -
     rest.is_empty().then(|| Arc::new(levels))
 }
 
-/// Images with mip levels that are not stored yet.
+/// What is not stored yet about the images of a scene.
 #[derive(Default)]
-pub(crate) struct UnstoredLevels(pub(super) Vec<UnstoredImage>);
+pub(crate) struct UnstoredLevels(Vec<UnstoredImage>);
 
+/// An image whose facts are not stored. If its levels are not stored either, it has `levels` with their name.
 pub(super) struct UnstoredImage {
-    pub(super) name: String,
     pub(super) image: Arc<Image>,
-    pub(super) levels: Levels,
+    pub(super) levels: Option<(String, Levels)>,
+}
+
+impl UnstoredImage {
+    fn bytes(&self) -> u64 {
+        let levels = self.levels.iter().flat_map(|(_name, levels)| levels.iter());
+        levels.map(|level| level.pixels.len() as u64).sum()
+    }
 }
 
 impl UnstoredLevels {
+    /// Returns `images`, or nothing if they would take too much of the cache.
+    pub(super) fn new(images: Vec<UnstoredImage>, cache: &Cache) -> Self {
+        let bytes: u64 = images.iter().map(UnstoredImage::bytes).sum();
+        if bytes <= cache.most_bytes() / MAX_SHARE { Self(images) } else { Self::default() }
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Stores the levels and the facts of all images. Errors are ignored, because the images can be decoded again.
     pub(crate) fn store(&self, cache: &Cache) {
-        let bytes = |one: &UnstoredImage| one.levels.iter().map(|level| level.pixels.len() as u64).sum::<u64>();
-        if self.0.iter().map(bytes).sum::<u64>() > cache.most_bytes() / MAX_SHARE {
-            return;
-        }
-        for UnstoredImage { name, image, levels } in &self.0 {
+        let levels = self.0.iter().filter_map(|one| one.levels.as_ref()).map(|(name, levels)| {
             let parts: Vec<&[u8]> = levels.iter().map(|level| &*level.pixels).collect();
-            let Some(encoded_hash) = &image.encoded_hash else { continue };
-            let facts = cache.facts_name(encoded_hash, (image.width, image.height));
-            let stored = cache.store(name, &parts.concat());
-            drop(stored.and_then(|()| cache.store(&facts, &image.pixels.facts().least)));
-        }
+            (name.as_str(), parts.concat())
+        });
+        let named = |one: &UnstoredImage| {
+            let size = (one.image.width, one.image.height);
+            let name = cache.facts_name(&one.image.encoded_hash?, size);
+            Some((name, one.image.pixels.facts().least.to_vec()))
+        };
+        let facts: Vec<_> = self.0.iter().filter_map(named).collect();
+        let facts = facts.iter().map(|(name, content)| (name.as_str(), content.clone()));
+        drop(cache.store_all(levels.chain(facts)));
     }
 }

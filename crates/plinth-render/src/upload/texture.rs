@@ -117,10 +117,11 @@ fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelU
     let uploaded: Vec<_> = with_known.into_par_iter().map(upload).collect();
     let (views, others): (Views, Vec<_>) = uploaded.into_iter().unzip();
     let (levels, unstored): (Vec<_>, Vec<_>) = others.into_iter().unzip();
+    let unstored = unstored.into_iter().flatten().collect();
     Uploaded {
         views,
         levels: MipLevels(levels.into_iter().flatten().collect()),
-        unstored: UnstoredLevels(unstored.into_iter().flatten().collect()),
+        unstored: cache.map(|cache| UnstoredLevels::new(unstored, cache)).unwrap_or_default(),
     }
 }
 
@@ -134,11 +135,13 @@ fn stored_or_computed(
     if let Some((cache, name)) = &named
         && let Some(levels) = kept_levels::load(cache, name, image, wanted.first_level)
     {
-        return (levels, None);
+        // The facts are smaller and older than the levels, so they may have been deleted before them.
+        let has_facts = image.pixels.known_facts().is_some();
+        return (levels, (!has_facts).then(|| UnstoredImage { image: Arc::clone(image), levels: None }));
     }
     let levels = Arc::new(smaller_levels(&Level::of(image), wanted.encoding, wanted.first_level));
-    let unstored = |(_cache, name)| UnstoredImage { name, image: Arc::clone(image), levels: Arc::clone(&levels) };
-    let unstored = named.map(unstored);
+    let unstored = named
+        .map(|(_cache, name)| UnstoredImage { image: Arc::clone(image), levels: Some((name, Arc::clone(&levels))) });
     (levels, unstored)
 }
 

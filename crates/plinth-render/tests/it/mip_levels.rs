@@ -1,10 +1,11 @@
 //! Fine mip levels that no frame can read are not uploaded. The pictures must be the same with and without them.
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use plinth_frame::PixelFormat;
 use plinth_model::{AlphaMode, Image, Material, Model, Primitive, Sampler, Texture, TextureRef, Transmission, Volume};
-use plinth_render::{AdapterKind, Gpu, GpuOptions, Picture, Renderer};
+use plinth_render::{AdapterKind, Cache, Gpu, GpuOptions, Picture, Renderer};
 use plinth_scene::Scene;
 use serde_json::json;
 
@@ -44,9 +45,13 @@ fn textured(material: Material) -> Model {
 
 /// Returns the frames of a scene.
 fn drawn(gpu: &Gpu, scene: &Scene) -> Vec<Vec<[u8; 3]>> {
+    drawn_with(gpu, scene, None)
+}
+
+fn drawn_with(gpu: &Gpu, scene: &Scene, cache: Option<&Cache>) -> Vec<Vec<[u8; 3]>> {
     let picture = Picture { width: SIDE, height: SIDE, format: PixelFormat::Rgba8 };
     let mut kept = Kept::default();
-    Renderer::new(gpu, scene, picture, None).unwrap().render(scene, &mut kept).unwrap();
+    Renderer::new(gpu, scene, picture, cache).unwrap().render(scene, &mut kept).unwrap();
     kept.frames.iter().map(whole).collect()
 }
 
@@ -86,4 +91,54 @@ fn pictures_are_the_same_without_the_levels_that_no_frame_can_read() {
             assert!(largest <= Some(tolerance), "{name}: {largest:?}");
         }
     }
+}
+
+#[test]
+fn reduced_levels_are_drawn_from_the_cache_without_the_pixels_of_the_images() {
+    let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
+    let material =
+        Material { base_color_texture: map(0), emissive: [0.3; 3], emissive_texture: map(1), ..Material::default() };
+    let settings = json!({"quality": "share", "aspect": "1:1", "length": 0.1, "shadows": false});
+    let scene_of = |with_pixels: bool| {
+        let mut model = textured(material.clone());
+        for (image, hash) in model.images.iter_mut().zip(1..) {
+            let pixels = if with_pixels { image.pixels.clone() } else { Vec::new().into() };
+            let (source_width, source_height, encoded_hash) = (TEXELS, TEXELS, Some([hash; 16]));
+            *image = Arc::new(Image { pixels, source_width, source_height, encoded_hash, ..(**image).clone() });
+        }
+        scene(model, &settings)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+    let size = (TEXELS, TEXELS);
+    assert_eq!(cache.image_facts(&[1; 16], size), None);
+    let first = drawn_with(gpu(), &scene_of(true), Some(&cache));
+    assert!(first == drawn(gpu(), &scene_of(true)));
+    let files: Vec<PathBuf> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(drawn_with(gpu(), &scene_of(false), Some(&cache)) == first, "the pixels were read");
+    assert_eq!(cache.image_facts(&[1; 16], size), Some(IMAGES[0].pixels.facts()));
+    assert_eq!((cache.image_facts(&[3; 16], size), cache.image_facts(&[1; 16], (TEXELS, 1024))), (None, None));
+    let of_kind = |kind: &str| {
+        let is_of_kind = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(kind);
+        files.iter().filter(|path| is_of_kind(path)).cloned().collect::<Vec<_>>()
+    };
+    // Facts that were deleted are stored again.
+    assert_eq!((of_kind("image-").len(), of_kind("levels-").len()), (2, 2));
+    for path in of_kind("image-") {
+        std::fs::remove_file(path).unwrap();
+    }
+    assert!(drawn_with(gpu(), &scene_of(true), Some(&cache)) == first);
+    assert_eq!(cache.image_facts(&[2; 16], size), Some(IMAGES[1].pixels.facts()));
+    // Damaged levels are computed again from the pixels.
+    for path in of_kind("levels-") {
+        let content = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &content[..content.len() - 1]).unwrap();
+    }
+    assert!(drawn_with(gpu(), &scene_of(true), Some(&cache)) == first);
+    assert!(drawn_with(gpu(), &scene_of(false), Some(&cache)) == first);
+    // In a cache of this size, the light would be deleted for the levels, so they are not stored.
+    let folder = tempfile::tempdir().unwrap();
+    let small = Cache::open(folder.path().to_owned(), 1 << 20).unwrap();
+    drawn_with(gpu(), &scene_of(true), Some(&small));
+    assert_eq!(small.image_facts(&[1; 16], size), None);
 }

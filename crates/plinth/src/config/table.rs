@@ -214,7 +214,7 @@ rows! {
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB);
     /// Limit of the disk space that a render uses for its files; a render that needs more fails
     RENDER_DISK_MB: Worker, "render_disk_mb", "MB", Default::Number(WorkerOptions::DISK_MB);
-    /// Size limit of this machine's cache of models and their baked light
+    /// Size limit of this machine's cache of models with their light and reduced textures
     MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB);
     /// Name of this worker in the database and in the log
     WORKER_NAME: Worker, "worker_name", "NAME", Default::Otherwise("host name and process id");
@@ -230,8 +230,8 @@ rows! {
     ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available");
     /// The ffmpeg program
     FFMPEG: Machine, "ffmpeg", "PROGRAM", Default::Text("ffmpeg");
-    /// Folder in which `plinth render` caches the baked light of models, so that the next render starts sooner; it may
-    /// be deleted at any time
+    /// Folder in which `plinth render` caches light and reduced textures of models, so that their next render starts
+    /// sooner; it may be deleted at any time
     CACHE_DIR: Cache, "cache_dir", "DIR", Default::Otherwise("`$XDG_CACHE_HOME/plinth`, else `~/.cache/plinth`");
     /// Size limit of the cache folder; 0 turns the cache off
     CACHE_MB: Cache, "cache_mb", "MB", Default::Number(2048);
