@@ -343,3 +343,38 @@ async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Res
     tx.execute("UPDATE shares SET score = $2 WHERE account_id = $1", params![account, score]).await?;
     tx.execute(&SET_SCORE, params![account, score]).await.map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::{Db, DbError, DbOptions, instance};
+
+    /// Servers of several versions share the stored scores, so all must use the same unit and the same time.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn worker_time_is_charged_in_seconds_at_the_time_of_the_fair_shares() {
+        const HALF_LIVES: i64 = 3_000_000;
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let charging = db.write(|tx| {
+                Box::pin(async move {
+                    let mut scores = Vec::new();
+                    for (id, ahead_ms) in [("a00000000001", "0"), ("a00000000002", "600000")] {
+                        instance::set(tx, share_time::AHEAD, ahead_ms).await?;
+                        let account = AccountId::parse(id).unwrap();
+                        charge_preview(tx, &account, 8_000, HALF_LIVES * 600_000).await?;
+                        let row = tx.fetch_one("SELECT score FROM shares WHERE account_id = $1", params![id]).await?;
+                        scores.push(row.real("score")?);
+                    }
+                    Ok::<_, DbError>(scores)
+                })
+            });
+            // A score is the binary logarithm of the weighted seconds.
+            for (score, half_lives) in charging.await.unwrap().into_iter().zip([HALF_LIVES, HALF_LIVES + 1]) {
+                let expected = half_lives as f64 + 3.0;
+                assert!((score - expected).abs() < 1e-6, "{score}, not {expected}");
+            }
+        }
+    }
+}

@@ -275,6 +275,18 @@ async fn claim_slot(db: &Db, now: i64, secs: i64) -> Render {
     claimed.await.unwrap()
 }
 
+/// Charges the time of a slot up to `now`, as for a worker that renews its lease.
+async fn renew_slot(db: &Db, render: &Render, now: i64) {
+    let id = render.id.clone();
+    let charging = db.write(move |tx| {
+        Box::pin(async move {
+            let used = queue::measure_slot(tx, &id, "w", now, false).await?;
+            queue::charge_slot(tx, used, now).await
+        })
+    });
+    charging.await.unwrap();
+}
+
 async fn the_time_of_a_slot_is_charged_when_it_begins(address: &str) {
     let db = make::open(address).await;
     add_renders_of_two_accounts(&db).await;
@@ -304,17 +316,22 @@ async fn the_time_of_a_slot_is_measured_after_the_clock_was_set_back(address: &s
     assert_eq!(claim_slot(&db, after, 10).await.payer_id, make::account_id(2));
     // The worker renews the lease of the first render twice.
     for now in [after, after + 30_000] {
-        let id = first.id.clone();
-        let charging = db.write(move |tx| {
-            Box::pin(async move {
-                let used = queue::measure_slot(tx, &id, "w", now, false).await?;
-                queue::charge_slot(tx, used, now).await
-            })
-        });
-        charging.await.unwrap();
+        renew_slot(&db, &first, now).await;
     }
     let next = claim_slot(&db, after + 30_000, 1).await;
     assert_eq!(next.payer_id, make::account_id(2), "the first account has used 31 s");
+}
+
+async fn time_that_is_charged_in_advance_is_not_charged_again(address: &str) {
+    let db = make::open(address).await;
+    add_renders_of_two_accounts(&db).await;
+    let first = claim_slot(&db, START, 60).await;
+    assert_eq!(claim_slot(&db, START, 90).await.payer_id, make::account_id(2));
+    for now in [START, START + 60_000] {
+        renew_slot(&db, &first, now).await;
+    }
+    let next = claim_slot(&db, START + 60_000, 1).await;
+    assert_eq!(next.payer_id, make::account_id(1), "the first account has used 60 s");
 }
 
 /// Run it with `cargo nextest run --workspace --run-ignored only -E 'test(from_a_million_is_quick)' --no-capture`.
@@ -394,6 +411,7 @@ mod both {
         the_time_of_a_slot_is_charged_when_it_begins
         worker_time_counts_the_same_before_and_after_the_clock_is_set_back
         the_time_of_a_slot_is_measured_after_the_clock_was_set_back
+        time_that_is_charged_in_advance_is_not_charged_again
         the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames
         a_report_without_the_lease_changes_nothing
         progress_belongs_to_an_attempt_and_never_decreases

@@ -49,10 +49,13 @@ async fn the_latest_uploads_beyond_the_limit_of_an_account_are_listed(address: &
     let id = |n| StagedId::parse(&make::id_text('s', n)).unwrap();
     let beyond = db.write(move |tx| {
         Box::pin(async move {
-            make::tenant(tx, 2).await?;
+            for account in [2, 3] {
+                make::tenant(tx, account).await?;
+            }
             // Beside the first file, the third is too large, the fourth is not. The fifth belongs to another account.
             let uploads = [(1, 1, 60), (2, 1, 0), (3, 1, 50), (4, 1, 40), (5, 2, 100), (6, 1, LIMIT + 1)];
-            for (n, workspace, size) in uploads {
+            // A third account exceeds its own limit.
+            for (n, workspace, size) in uploads.into_iter().chain([(7, 3, 70), (8, 3, 40)]) {
                 make::staged_upload(tx, &id(n), workspace, i64::from(n) + 10).await?;
                 staged::set_size(tx, &id(n), size).await?;
             }
@@ -61,7 +64,7 @@ async fn the_latest_uploads_beyond_the_limit_of_an_account_are_listed(address: &
             Ok::<_, DbError>((all, staged::list_beyond(tx, 0, 100).await?))
         })
     });
-    assert_eq!(beyond.await.unwrap(), (vec![id(3)], Vec::new()));
+    assert_eq!(beyond.await.unwrap(), (vec![id(3), id(8)], vec![id(8)]));
 }
 
 async fn an_upload_counts_as_long_as_its_link_says(address: &str) {

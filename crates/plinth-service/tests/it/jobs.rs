@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use plinth_db::leases::{self, Report, Worker};
 use plinth_db::outcomes::{self, Outcome};
-use plinth_db::{DbError, renders};
-use plinth_service::jobs::LeaseLost;
+use plinth_db::{DbError, instance, renders};
+use plinth_service::jobs::{LeaseLost, Reclaimed};
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::state::{HlsStatus, RenderStatus};
@@ -180,6 +180,24 @@ async fn the_renders_of_many_workers_that_are_lost_together_are_requeued_togethe
     test_service.wait_ms(61_000);
     let reclaimed = test_service.service.reclaim_expired_leases().await.unwrap().renders;
     assert_eq!((claimed, reclaimed), (101, 101), "100 renders and the system preview of the upload");
+}
+
+async fn a_lost_render_that_cannot_be_requeued_is_tried_once(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    test_service.grant(Pool::Paid, 100).await;
+    let model = test_service.model("chair").await;
+    let item = BatchItem { model_id: Some(model), render_settings: Some(json!({"quality": "share", "length": 0.04})) };
+    let request = CreateBatch { renders: Some(vec![item; 100]) };
+    service.create_batch(&test_service.caller, request, ReplayKey::from_header(None)).await.unwrap();
+    // The renders share their frames and thus one slot. Its time is measured on one of them.
+    assert_eq!(service.claim_renders("worker", 100).await.unwrap().len(), 100);
+    test_service.wait_ms(61_000);
+    // The time of the slot cannot be charged.
+    let spoiling =
+        service.db().write(|tx| Box::pin(async move { instance::set(tx, "share_time_ahead", "unreadable").await }));
+    spoiling.await.unwrap();
+    assert_eq!(service.reclaim_expired_leases().await.unwrap(), Reclaimed { renders: 99, errors: 1 });
 }
 
 async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: &str) {
@@ -452,6 +470,7 @@ mod both {
         equal_frames_are_claimed_together
         eight_workers_claim_each_of_1000_renders_once
         the_renders_of_many_workers_that_are_lost_together_are_requeued_together
+        a_lost_render_that_cannot_be_requeued_is_tried_once
         a_render_with_lost_workers_is_retried_twice_and_then_refunded
         a_released_render_is_resumed_by_another_worker
         failures_are_refunded_once_unless_the_model_caused_them
