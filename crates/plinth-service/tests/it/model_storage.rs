@@ -4,7 +4,7 @@ use plinth_db::{accounts, storage, unreferenced_objects};
 use plinth_service::access::Caller;
 use plinth_service::models::Uploaded;
 use plinth_service::storage::Finding;
-use plinth_service::{FetchOptions, HostRule, Result, Service};
+use plinth_service::{FetchOptions, HostRule, Result, Service, ServiceOptions};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_spec::role::Role;
@@ -274,6 +274,19 @@ async fn the_owner_of_a_team_pays_for_its_models(address: &str) {
     send(owner, "c").await.unwrap();
 }
 
+/// An account has more models than the limit allows if the operator has lowered the limit.
+async fn an_account_beyond_its_limit_accepts_a_team_without_models(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let (team, _editor) = team_with(&test_service, &grace).await;
+    upload(service, &grace, "x.glb", &glb_with_triangle("a"), None).await.unwrap();
+    let options = ServiceOptions { account_storage_bytes: size() - 1, ..service.options().clone() };
+    let lowered = Service::new(service.db().clone(), service.store().clone(), options);
+    let link = lowered.offer_team(owner, team.as_str(), grace.account_id.as_str(), "").await.unwrap().link;
+    assert_eq!(lowered.accept_invitation(&grace, &link).await.unwrap(), team);
+}
+
 /// Otherwise two teams that an account accepts at the same time could together exceed its limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_team_is_not_accepted_while_another_request_of_the_account_changes_something() {
@@ -349,6 +362,7 @@ mod both {
         the_file_of_a_deleted_model_remains_until_its_renders_have_ended
         a_hold_keeps_the_files_of_deleted_models
         the_owner_of_a_team_pays_for_its_models
+        an_account_beyond_its_limit_accepts_a_team_without_models
         files_of_models_in_deleted_teams_are_deleted
         upload_links_of_a_deleted_team_store_nothing
     }

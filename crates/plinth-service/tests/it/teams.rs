@@ -223,6 +223,13 @@ async fn a_member_who_becomes_the_owner_meanwhile_is_not_removed() {
     assert_eq!(roles(service, owner, &team).await, set(expected));
 }
 
+/// Runs a statement with `psql`, for example to write a value that the service cannot read.
+fn run_sql(database: &TestDatabase, sql: &str) {
+    let mut psql = Command::new(postgres().join("psql"));
+    let done = psql.args(["-X", "-d", database.address(), "-c", sql]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
 /// PostgreSQL only: `psql` makes the row of a queued render unreadable.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_team_is_deleted_even_if_its_queued_renders_cannot_be_cancelled() {
@@ -232,12 +239,24 @@ async fn a_team_is_deleted_even_if_its_queued_renders_cannot_be_cancelled() {
     let grace = caller(service, GRACE).await;
     let (team, editor) = team_with(&test_service, &grace).await;
     upload(service, &editor, "x.glb", &glb_with_triangle("a"), CHEAP).await.unwrap();
-    let mut psql = Command::new(postgres().join("psql"));
-    let sql = "UPDATE renders SET pool = 'unknown'";
-    let done = psql.args(["-X", "-d", database.address(), "-c", sql]).output().unwrap();
-    assert!(done.status.success(), "{done:?}");
+    run_sql(&database, "UPDATE renders SET pool = 'unknown'");
     service.delete_workspace(&team).await.unwrap();
     assert_eq!(code(service.delete_workspace(&team).await), ErrorCode::NotFound);
+}
+
+/// Otherwise the member would read that the invitation was used. PostgreSQL only: `psql` makes the roles of all members
+/// unreadable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ended_invitation_does_not_hide_an_error_of_the_database() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let grace = caller(service, GRACE).await;
+    let link = service.invite(owner, team.as_str(), Role::Editor, "", "").await.unwrap().link;
+    service.accept_invitation(&grace, &link).await.unwrap();
+    run_sql(&database, "UPDATE members SET role = 'unknown'");
+    assert_eq!(code(service.accept_invitation(&grace, &link).await), ErrorCode::Internal);
 }
 
 async fn a_removed_member_does_not_come_back_by_an_open_invitation(address: &str) {
@@ -278,7 +297,8 @@ async fn an_invitation_is_accepted_again_by_who_accepted_it(address: &str) {
     for _again in 0..2 {
         assert_eq!(service.accept_invitation(&grace, &link).await.unwrap(), team);
     }
-    assert_eq!(code(service.accept_invitation(&alan, &link).await), ErrorCode::NotFound, "not a member");
+    let error = service.accept_invitation(&alan, &link).await.unwrap_err();
+    assert!(error.code == ErrorCode::NotFound && error.message.contains("ask for a new one"), "not a member: {error}");
     let (replaced, newest) = (offer().await, offer().await);
     assert_eq!(code(service.accept_invitation(&grace, &replaced).await), ErrorCode::NotFound, "not the owner");
     for _again in 0..2 {
