@@ -11,6 +11,8 @@ named! {
         DiskFull = "disk_full",
         /// A test of the worker's graphics adapter and encoders has failed, so the worker claims nothing.
         CannotRender = "cannot_render",
+        /// The store did not respond to the worker after a job had failed, so the worker claims nothing.
+        StoreUnreachable = "store_unreachable",
         /// The worker was told to stop. It claims nothing, and waits until its running jobs end.
         Draining = "draining",
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _, PutPayload, WriteMultipart};
+use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart};
 use tokio::io::{AsyncReadExt as _, Take};
 
 use crate::Result;
@@ -52,6 +52,20 @@ impl Store {
         let stored = Stored { size: bytes.len() as u64, crc32: crc32fast::hash(&bytes) };
         self.uploads.put(path, PutPayload::from(bytes)).await?;
         Ok(stored)
+    }
+
+    /// Stores bytes as [`Self::put`] does, unless the object exists already. An S3 server that does not support conditional writes may
+    /// replace an object that another process stores at the same time.
+    pub async fn put_new(&self, key: &ObjectKey<'_>, bytes: Bytes) -> Result<()> {
+        if self.find(key).await?.is_some() {
+            return Ok(());
+        }
+        let (path, payload) = (self.path(key)?, PutPayload::from(bytes.clone()));
+        match self.uploads.put_opts(&path, payload, PutMode::Create.into()).await {
+            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+            Err(object_store::Error::NotImplemented { .. }) => self.put(key, bytes).await.map(drop),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Stores a file atomically by a multipart upload. Stores at most as many bytes as the file has at the beginning.

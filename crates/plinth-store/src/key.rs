@@ -22,6 +22,8 @@ pub enum ObjectKey<'a> {
     /// A file of a render's HLS packaging. The fields are the render, the attempt of the render, the attempt of the
     /// packaging, and the file name.
     Hls(&'a RenderId, i64, i64, &'a str),
+    /// The identity of the store, a random text that the database contains, too.
+    StoreId,
 }
 
 impl ObjectKey<'_> {
@@ -39,6 +41,7 @@ impl ObjectKey<'_> {
             Self::Hls(id, attempt, hls_attempt, name) => {
                 format!("{}{name}", hls_prefix(id, *attempt, *hls_attempt))
             }
+            Self::StoreId => "plinth-store-id".to_owned(),
         }
     }
 
@@ -52,6 +55,7 @@ impl ObjectKey<'_> {
             Self::Env(..) => "image/webp",
             Self::Render(_, _, file, codec) => file.format(*codec).content_type(),
             Self::Hls(_, _, _, name) => hls_content_type(name),
+            Self::StoreId => "text/plain",
         }
     }
 }

@@ -98,7 +98,7 @@ fn of_teams() -> Router<Studio> {
         .route("/teams/{id}/invitations/{invitation}/revoke", post(teams::revoke_invitation))
         .route("/teams/{id}/members/{member}/role", post(teams::set_role))
         .route("/teams/{id}/members/{member}/remove", post(teams::remove))
-        .route("/teams/{id}/leave", post(teams::leave))
+        .route("/teams/{id}/leave", get(teams::ask_to_leave).post(teams::leave))
         .route("/teams/{id}/hand-over", post(teams::hand_over))
         .route("/teams/{id}/delete", get(teams::ask_to_delete).post(teams::delete))
         .route("/join/{link}", get(join::show).post(join::accept))

@@ -44,6 +44,8 @@ const PREVIEWS_END_TIME: Duration = Duration::from_secs(5);
 const PROBE_TIME: Duration = Duration::from_mins(1);
 /// Time limit of the probe after a job has failed. A driver may wait forever for a device that was lost.
 const PROBE_AGAIN_TIME: Duration = Duration::from_mins(2);
+/// Time limit of a test of the store. Access to a folder of another machine may have no time limit of its own.
+const STORE_TEST_TIME: Duration = Duration::from_secs(15);
 /// Default number of concurrent renders, first on a software driver, second on a graphics card. A software driver uses all
 /// cores for one frame. On a graphics card, encoding limits the speed of a single job, so two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
@@ -61,8 +63,7 @@ pub(crate) struct Node {
     /// The disk space of the running jobs.
     pub(crate) disks: Disks,
     full_disk: FullDisk,
-    /// A test of the machine, which followed the failure of a job, has failed.
-    failed_test: LastMinute,
+    failed: FailedTests,
     /// State that the worker reports to the service.
     state: watch::Sender<WorkerState>,
     /// Number of models that are loaded for previews. The worker does not count as idle while this number is not 0.
@@ -118,9 +119,9 @@ pub async fn run(
     let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
     let encoder = H264Encoder::default();
     let (disks, full_disk) = (Disks::new(CachedFolders::of(&scratch)), FullDisk::default());
-    let failed_test = LastMinute::default();
+    let failed = FailedTests::default();
     let mut node =
-        Node { service, options, scratch, encoder, idle_processes, disks, full_disk, failed_test, state, previews };
+        Node { service, options, scratch, encoder, idle_processes, disks, full_disk, failed, state, previews };
     let (choice, time) = (node.options.encoder, node.options.timeout.max(PROBE_TIME));
     let Some(found) = node.probe(choice, time, &stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
@@ -233,6 +234,11 @@ fn log_state(node: &Node, state: WorkerState) {
         WorkerState::CannotRender => {
             tracing::error!("the worker claims nothing until this machine can render; it is tested every minute");
         }
+        WorkerState::StoreUnreachable => {
+            tracing::warn!(
+                "the store does not respond; the worker claims nothing until it does; it is tested every minute"
+            );
+        }
         WorkerState::Draining => {}
     }
 }
@@ -241,6 +247,18 @@ fn log_state(node: &Node, state: WorkerState) {
 const fn may_be_of_machine(failure: &ChildFailure) -> bool {
     !failure.is_of_request
         && matches!(failure.code, FailureCode::RendererCrash | FailureCode::DisplayLost | FailureCode::EncodeFailed)
+}
+
+/// Returns whether a failure may be due to a store that does not respond.
+const fn may_be_of_store(failure: &ChildFailure) -> bool {
+    !failure.is_of_request
+        && matches!(
+            failure.code,
+            FailureCode::ModelDownloadFailed
+                | FailureCode::EnvDownloadFailed
+                | FailureCode::OverlayDownloadFailed
+                | FailureCode::UploadFailed
+        )
 }
 
 async fn drain(running: &mut JoinSet<()>) {
@@ -275,6 +293,15 @@ struct FullDisk {
     cache_halving: LastMinute,
 }
 
+/// Tests that have failed after the failure of a job. While one of them is recent, the worker claims nothing.
+#[derive(Debug, Default)]
+struct FailedTests {
+    /// The machine could not render.
+    machine: LastMinute,
+    /// The store did not respond.
+    store: LastMinute,
+}
+
 impl Node {
     /// Returns whether the disk has room for a job, and writing to it has not failed recently.
     pub(crate) fn has_room(&self) -> bool {
@@ -285,16 +312,22 @@ impl Node {
         self.scratch.has_room(self.options.room_bytes)
     }
 
-    /// Prepares the disk for a job. A minute after a test of the machine has failed, tests the machine again. Returns the state of the
-    /// worker: whether it may claim jobs, and otherwise the reason.
+    /// Prepares the disk for a job. A minute after a test of the machine or of the store has failed, repeats the test. Returns the state
+    /// of the worker: whether it may claim jobs, and otherwise the reason.
     async fn prepare(&self, stop: &CancellationToken) -> WorkerState {
         if !self.prepare_disk().await {
             return WorkerState::DiskFull;
         }
-        if self.failed_test.forget_past(Instant::now()) {
+        if self.failed.machine.forget_past(Instant::now()) {
             self.test_machine(stop).await;
         }
-        if self.failed_test.is_recent(Instant::now()) { WorkerState::CannotRender } else { WorkerState::Claiming }
+        if self.failed.machine.is_recent(Instant::now()) {
+            return WorkerState::CannotRender;
+        }
+        if self.failed.store.forget_past(Instant::now()) {
+            self.test_store(stop).await;
+        }
+        if self.failed.store.is_recent(Instant::now()) { WorkerState::StoreUnreachable } else { WorkerState::Claiming }
     }
 
     /// Tests whether this machine can still render, and notes if it cannot. Returns whether it can. Hardware encoders are not tested,
@@ -303,9 +336,22 @@ impl Node {
         let tested = self.probe(EncoderChoice::default(), PROBE_AGAIN_TIME, stop).await;
         if let Err(error) = &tested {
             tracing::error!(error = failure_message(error), "the test of this machine failed");
-            self.failed_test.note(Instant::now());
+            self.failed.machine.note(Instant::now());
         }
         tested.is_ok()
+    }
+
+    /// Tests whether the store responds, and notes if it does not. Returns whether it responds, or true if `stop` is cancelled first.
+    async fn test_store(&self, stop: &CancellationToken) -> bool {
+        let ping = timeout(STORE_TEST_TIME, self.service.store().ping());
+        let problem = match stop.run_until_cancelled(ping).await {
+            None | Some(Ok(Ok(()))) => return true,
+            Some(Ok(Err(error))) => failure_message(&error),
+            Some(Err(_elapsed)) => "the time limit was reached".to_owned(),
+        };
+        tracing::debug!(error = problem, "the test of the store failed");
+        self.failed.store.note(Instant::now());
+        false
     }
 
     /// Removes cached models if the disk has too little room for a job. A minute after writing has failed, tries it again: if it still
@@ -343,13 +389,20 @@ impl Node {
     }
 
     /// Returns whether the failure of a job is not reported to the service, because another machine may be able to run the job: its
-    /// leases expire, and the service requeues its renders as after the loss of a worker. This is the case if the disk is full, or if
-    /// this machine cannot render any more; the worker then claims nothing until it can. The machine is tested for this, because the
-    /// process of a job is not trusted.
+    /// leases expire, and the service requeues its renders as after the loss of a worker. This is the case if the disk is full, if this
+    /// machine cannot render any more, or if the store does not respond; the worker then claims nothing until this has changed. The
+    /// machine and the store are tested for this, because the process of a job is not trusted.
     pub(crate) async fn leaves_to_others(&self, failure: &ChildFailure, kill: &CancellationToken) -> bool {
         if self.is_of_full_disk(failure) {
             tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
             self.make_room_after(failure).await;
+            return true;
+        }
+        if may_be_of_store(failure) && !self.test_store(kill).await {
+            tracing::error!(
+                error = failure.message,
+                "a job failed because the store does not respond; it returns to the queue"
+            );
             return true;
         }
         let is_left = may_be_of_machine(failure) && !self.test_machine(kill).await;

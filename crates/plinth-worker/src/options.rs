@@ -53,8 +53,8 @@ pub struct WorkerOptions {
     /// nothing and ends the job that uses the most disk space. A job that fails meanwhile is not reported as failed: its lease
     /// expires, and another worker can run it.
     pub room_bytes: u64,
-    /// Maximum time that a job waits for a store or a database that does not respond. After this time, the job fails. The lease
-    /// of the job may expire earlier if the database does not respond.
+    /// Maximum time that a job waits for a store or a database that does not respond. After this time, the job fails, or returns to
+    /// the queue if the store still does not respond. The lease of the job may expire earlier if the database does not respond.
     pub outage: Duration,
     /// Interval at which the worker polls the queue, in case it was not notified of work that another process queued.
     pub poll: Duration,

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use futures_util::StreamExt as _;
 use plinth_db::referencing_rows::{self, Kind};
 use plinth_db::unreferenced_objects;
-use plinth_store::Listed;
+use plinth_store::{Listed, ObjectKey};
 
 use super::references::{References, referencing_row};
 use crate::error::{Result, ServiceError};
@@ -105,6 +105,9 @@ impl Service {
             listed.checked.objects += 1;
             listed.checked.bytes += size;
             listed.add(&path);
+            if path == ObjectKey::StoreId.path() {
+                continue;
+            }
             let Some(row) = referencing_row(&path) else {
                 listed.checked.foreign += 1;
                 continue;

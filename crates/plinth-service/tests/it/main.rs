@@ -24,6 +24,7 @@ mod renders;
 mod rights;
 mod sign_in;
 mod storage;
+mod store_identity;
 mod teams;
 mod test_service;
 mod uploads;

@@ -59,6 +59,11 @@ impl TestService {
         open(address, &self.folder, self.service.options().clone()).await
     }
 
+    /// Opens a second service on the same database, whose store is in another folder, as on another machine.
+    pub(crate) async fn elsewhere(&self, address: &str, folder: &TempDir) -> Service {
+        open(address, folder, self.service.options().clone()).await
+    }
+
     /// Opens a second service on the same database and store, whose transactions have these time limits.
     pub(crate) async fn limited(&self, address: &str, time_limits: TimeLimits) -> Service {
         let db = Db::open(address, DbOptions { time_limits, ..DbOptions::default() }).await.unwrap();

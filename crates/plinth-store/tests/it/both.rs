@@ -98,6 +98,13 @@ async fn stored_objects_are_read_whole_and_in_ranges(store: Store) {
     store.ping().await.unwrap();
 }
 
+async fn a_new_object_does_not_replace_an_existing_one(store: Store) {
+    for content in ["first", "second"] {
+        store.put_new(&ObjectKey::StoreId, Bytes::from(content)).await.unwrap();
+        assert_eq!(store.read_all(&ObjectKey::StoreId).await.unwrap(), "first");
+    }
+}
+
 async fn large_files_are_uploaded_in_parts_and_read_back_unchanged(store: Store) {
     let bytes: Vec<u8> = (0..40_000_000u32).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -193,6 +200,7 @@ macro_rules! on_both_stores {
 }
 on_both_stores! {
     stored_objects_are_read_whole_and_in_ranges
+    a_new_object_does_not_replace_an_existing_one
     large_files_are_uploaded_in_parts_and_read_back_unchanged
     no_more_of_a_file_is_stored_than_its_size_at_the_beginning
     a_file_whose_size_has_changed_since_it_was_checked_is_not_stored

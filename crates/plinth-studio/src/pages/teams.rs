@@ -82,6 +82,14 @@ struct DeletePage {
     name: String,
 }
 
+#[derive(Template)]
+#[template(path = "team_leave.html")]
+struct LeavePage {
+    frame: Frame,
+    id: String,
+    name: String,
+}
+
 #[derive(Deserialize)]
 pub(crate) struct NameForm {
     name: String,
@@ -219,6 +227,21 @@ pub(crate) async fn remove(
 ) -> Result<Redirect> {
     studio.service.remove_from_team(sent.user.caller(), &id, &member).await?;
     Ok(to_team(&studio, &id))
+}
+
+/// Shows a page that asks for confirmation before a member leaves a team.
+pub(crate) async fn ask_to_leave(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let team = studio.service.team(user.caller(), &id).await?;
+    if team.role == Role::Owner {
+        let message = "the owner cannot leave a team; hand it over or delete it first";
+        return Ok(PageError::new(StatusCode::BAD_REQUEST, message).into_response());
+    }
+    let frame = Frame::new(&studio, "Leave this team?", Some(&user));
+    Ok(page(&LeavePage { frame, id, name: team.workspace.name }))
 }
 
 pub(crate) async fn leave(

@@ -15,7 +15,7 @@ pub(crate) use cache::cache;
 pub(crate) use hint::flags_of;
 pub(crate) use lookup::variable;
 pub(crate) use open::{
-    RESTORING, check_installation, check_not_restoring, check_writable, is_missing, make_database_folder,
+    RESTORING, check_installation, check_not_restoring, check_store, check_writable, is_missing, make_database_folder,
     make_incoming_folder, open_database, open_service, open_store, sqlite_file, table_version,
 };
 pub(crate) use settings::{Config, Machine};

@@ -1,10 +1,12 @@
 //! Opens the configured database and the configured store.
 
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use plinth_db::{Db, DbOptions};
 use plinth_service::Service;
+use plinth_service::storage::StoreMismatch;
 use plinth_store::{LinkSigner, Store, StoreOptions, is_s3_setting};
 use url::Url;
 
@@ -13,6 +15,9 @@ use super::settings::Config;
 /// Name of the folder that exists in the data folder while `plinth admin restore` checks a backup and writes it to
 /// the data folder.
 pub(crate) const RESTORING: &str = ".restoring";
+
+/// Time limit of [`check_store`].
+const STORE_CHECK_TIME: Duration = Duration::from_secs(10);
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
 /// begin with `public_url`. `listeners` of the database connections are used to listen for notifications. A service that
@@ -24,6 +29,26 @@ pub(crate) async fn open_service(config: &Config, public_url: &Url, listeners: u
     let db = open_with(config, connections(config).saturating_sub(listeners).max(1), true).await?;
     let store = open_store(config, LinkSigner::new(public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
+}
+
+/// Checks that the store belongs to the database. A failure of the check is only logged, because a server also starts while
+/// its store does not respond.
+/// Errors: the store does not belong to the database.
+pub(crate) async fn check_store(config: &Config, service: &Service) -> Result<()> {
+    match tokio::time::timeout(STORE_CHECK_TIME, service.check_store_identity()).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(mismatch))) => bail!(
+            "the store {} does not belong to the database: {mismatch}; all machines with this database must use the \
+             same store, such as s3://BUCKET/PREFIX or a folder that all of them mount (--store-url); if the store is \
+             right, write the text {} to its object {}",
+            config.store_url,
+            mismatch.expected(),
+            StoreMismatch::object_path(),
+        ),
+        Ok(Err(error)) => tracing::warn!(error = %error, cause = ?error.cause, "the identity of the store is unknown"),
+        Err(_elapsed) => tracing::warn!("the store did not respond in time, so its identity was not checked"),
+    }
+    Ok(())
 }
 
 /// Creates the folder of the SQLite database if it does not exist. Does nothing with PostgreSQL.

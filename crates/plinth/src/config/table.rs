@@ -222,8 +222,9 @@ rows! {
     WORKER_DIR: Worker, "worker_dir", "DIR", Default::Otherwise("`<data>/worker`");
     /// Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue
     WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(WorkerOptions::GRACE_SECS);
-    /// Time that a render waits for a store or database that does not respond; then it fails with upload_failed or a
-    /// code that ends with download_failed, and its price is refunded
+    /// Time that a render waits for a store or database that does not respond; then it returns to the queue if the store
+    /// still does not respond, or else fails with upload_failed or a code that ends with download_failed, and its price is
+    /// refunded
     WORKER_OUTAGE_SECONDS: Worker, "worker_outage_seconds", "SECONDS",
         Default::NumberUpTo(WorkerOptions::OUTAGE_SECS, WorkerOptions::MAX_OUTAGE_SECS);
     /// Part of an adapter's name, the PCI address of a graphics card, or cpu for a software driver

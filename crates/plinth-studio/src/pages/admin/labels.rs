@@ -36,6 +36,7 @@ pub(super) const fn worker_state(worker: &WorkerView) -> (&'static str, &'static
         WorkerState::Claiming => ("Waits for renders", "done"),
         WorkerState::DiskFull => ("Disk full", "error"),
         WorkerState::CannotRender => ("Cannot render", "error"),
+        WorkerState::StoreUnreachable => ("Store unreachable", "error"),
         WorkerState::Draining => ("Stops", "pending"),
     }
 }

@@ -155,6 +155,8 @@ fn alarms(seen: &Overview, waiting: u64) -> Vec<String> {
     alarm(full > 0, format!("Workers whose disk is full, which claim nothing: {full}."));
     let broken = seen.fleet.count(WorkerState::CannotRender);
     alarm(broken > 0, format!("Workers that cannot render, which claim nothing: {broken}."));
+    let cut_off = seen.fleet.count(WorkerState::StoreUnreachable);
+    alarm(cut_off > 0, format!("Workers that cannot reach the store, which claim nothing: {cut_off}."));
     alarms
 }
 

@@ -12,7 +12,7 @@ use plinth_db::referencing_rows::{self, Kind};
 use plinth_db::{Db, DbOptions};
 use plinth_service::storage::References;
 use plinth_service::{Service, file_sha256};
-use plinth_store::Store;
+use plinth_store::{ObjectKey, Store};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -115,6 +115,7 @@ impl<'a> Backup<'a> {
     }
 
     async fn copy_objects(&mut self, db: &Db) -> Result<()> {
+        self.copy_object(&ObjectKey::StoreId.path()).await?;
         for kind in Kind::ALL {
             let mut after = String::new();
             loop {

@@ -69,6 +69,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     let draws_previews = with_worker && config.worker.takes.includes_previews();
     let listeners = u32::from(with_worker) + u32::from(!draws_previews);
     let service = config::open_service(config, &public_url, listeners).await?;
+    config::check_store(config, &service).await?;
     config::make_incoming_folder(config)?;
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await.map_err(message_only).context(DATABASE)?;

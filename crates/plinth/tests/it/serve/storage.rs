@@ -92,7 +92,7 @@ async fn files_in_use_are_left_alone(served: Served) {
     }
     let checked = installation.admin(&["storage", "check", "--repair"]);
     assert_eq!((&checked["found"], &checked["objects"]), (&json!([]), &json!(old)));
-    assert_eq!(old, 7, "a staged file, a model and the files of a render");
+    assert_eq!(old, 8, "a staged file, a model, the files of a render, and the identity of the store");
 }
 
 /// If the database is empty or belongs to another installation, a repair must not delete the files of the store.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::backstage::Backstage;
 use super::on_both;
 use super::server::{EMAIL, Served};
 use super::webdriver::Chromium;
@@ -124,6 +125,19 @@ async fn the_page_of_a_dataset_shows_its_facts_as_text(served: Served) {
     assert!(page.shows("dataset.js") && !page.shows("player.js"));
 }
 
+async fn the_page_of_a_running_dataset_shows_its_progress(served: Served) {
+    served.installation.admin(&["credits", "grant", EMAIL, "100"]);
+    let settings = json!({"output": "dataset", "datasetQuality": "100x800"});
+    let id = served.client.upload("set", Some(settings)).await.text("renderId");
+    let alice = served.browser(EMAIL).await;
+    let backstage = Backstage::of(&served).await;
+    let claim = backstage.claim(&id).await;
+    backstage.service.report_progress(&[claim], 0.5, None).await.unwrap();
+    let page = alice.get(&format!("/renders/{id}")).await;
+    assert!(page.shows("<progress max=\"1\" value=\"0.5\"") && page.shows("50 %"), "{}", page.html);
+    assert!(page.shows(&format!("data-events=\"/renders/{id}/events\"")) && page.shows("render.js"), "{}", page.html);
+}
+
 async fn a_damaged_archive_leaves_the_download(served: Served) {
     let good = archive();
     // The ZIP file claims that its central directory has more than 4 GB.
@@ -153,6 +167,7 @@ async fn a_damaged_archive_leaves_the_download(served: Served) {
 on_both! {
     files_of_a_dataset_are_sent_one_at_a_time_and_only_to_members
     the_page_of_a_dataset_shows_its_facts_as_text
+    the_page_of_a_running_dataset_shows_its_progress
     a_damaged_archive_leaves_the_download
 }
 

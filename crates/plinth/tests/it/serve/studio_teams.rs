@@ -157,6 +157,22 @@ async fn roles_limit_what_members_may_do(served: Served) {
     assert_eq!(ada.send(&format!("{team}/leave"), &[]).await.status, 400, "the owner");
 }
 
+async fn members_are_asked_before_they_leave(served: Served) {
+    served.installation.account(BOB);
+    let (mut ada, mut bob) = (served.browser(EMAIL).await, served.browser(BOB).await);
+    let team = create(&mut ada).await;
+    let invitation = invite(&mut ada, &team, "viewer").await;
+    assert_eq!(bob.send(&invitation, &[]).await.status, 303);
+    let (path, link) = (format!("{team}/leave"), format!("href=\"{team}/leave\""));
+    assert!(bob.get(&team).await.shows(&link) && !ada.get(&team).await.shows(&link));
+    let page = bob.get(&path).await;
+    assert!(page.status == 200 && page.shows("Leave this team?") && page.shows("Design &#38; "), "{}", page.html);
+    assert_eq!(bob.get(&team).await.status, 200, "nothing has changed yet");
+    assert_eq!(bob.send(&path, &[]).await.header("location"), "/teams");
+    assert_eq!((bob.get(&team).await.status, bob.get(&path).await.status), (404, 404));
+    assert_eq!(ada.get(&path).await.status, 400, "the owner");
+}
+
 async fn a_team_is_handed_over_to_a_member_who_accepts(served: Served) {
     for email in [BOB, CAROL] {
         served.installation.admin(&["account", "create", email, "--password", PASSWORD]);
@@ -237,5 +253,5 @@ async fn an_invitation_expires_and_is_accepted_by_one_of_two(served: Served) {
 on_both! {
     an_invited_colleague_orders_from_the_pool_of_the_team roles_limit_what_members_may_do
     a_team_is_handed_over_to_a_member_who_accepts an_invitation_expires_and_is_accepted_by_one_of_two
-    a_rejected_form_of_an_invitation_keeps_the_address
+    a_rejected_form_of_an_invitation_keeps_the_address members_are_asked_before_they_leave
 }

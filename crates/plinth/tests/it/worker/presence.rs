@@ -75,3 +75,32 @@ async fn a_worker_that_cannot_render_any_more_says_so_and_leaves_its_render_to_o
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     assert_eq!(deployment.credits().await, 99, "charged once");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_cut_off_from_the_store_says_so_and_leaves_its_renders_to_others() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let queued = deployment.upload_and_render("table", tiny()).await;
+    // While the render is drawn, a file replaces the folder of the store.
+    let [objects, elsewhere] = ["objects", "elsewhere"].map(|name| deployment.folder.path().join(name));
+    let lines = r#"if grep -q '"render"' "$3/job.json"; then mv OBJECTS ELSEWHERE && touch OBJECTS; fi; exec "$@""#;
+    let lines = lines.replace("OBJECTS", objects.to_str().unwrap()).replace("ELSEWHERE", elsewhere.to_str().unwrap());
+    let options = WorkerOptions { outage: Duration::from_millis(100), ..deployment.options_with(&lines) };
+    let worker = deployment.start_worker(options);
+    wait_for(&deployment, |worker| worker.row.state == WorkerState::StoreUnreachable).await;
+    worker.stop().await;
+    let left = deployment.render(&id).await;
+    assert_eq!((left.status.is_final(), left.failure_code), (false, None), "{left:?}");
+    assert_eq!(deployment.render(&queued).await.status, RenderStatus::Pending, "the worker claimed nothing more");
+    std::fs::remove_file(&objects).unwrap();
+    std::fs::rename(&elsewhere, &objects).unwrap();
+    deployment.advance_ms(4000);
+    assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap().renders, 1, "{left:?}");
+    let other = deployment.start_worker(deployment.options());
+    for id in [&id, &queued] {
+        let render = deployment.wait_until_ended(id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    }
+    other.stop().await;
+    assert_eq!(deployment.credits().await, 98, "each is charged once");
+}

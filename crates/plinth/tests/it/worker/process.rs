@@ -10,7 +10,7 @@ use plinth_spec::{FailureCode, limits};
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, endless, tiny};
-use crate::{copy_of_program, niceness, processes_in, program, program_at, replace_program};
+use crate::{copy_of_program, niceness, processes_in, program, program_at, replace_program, text};
 
 /// A worker process, killed when dropped.
 struct Process(Child);
@@ -208,4 +208,18 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     }
     drop(worker);
     until_no_job_lives(&deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_a_folder_of_its_own_as_store_ends_with_this_reason() {
+    let deployment = Deployment::with_postgres_in_real_time().await;
+    assert_eq!(deployment.service.check_store_identity().await.unwrap(), Ok(()));
+    let data = deployment.folder.path().join("own");
+    let mut worker = program();
+    worker.args(["worker", "--data", data.to_str().unwrap(), "--database-url", deployment.database.address()]);
+    let done = tokio::task::spawn_blocking(move || worker.output()).await.unwrap().unwrap();
+    let printed = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("does not belong to the database: it is empty"), "{printed}");
+    assert!(printed.contains("to its object plinth-store-id"), "{printed}");
 }

@@ -236,10 +236,11 @@ async fn rows(remains: &Remains, known: &BTreeMap<&str, &Value>) {
 }
 
 /// Returns whether a row references an object, either as the file of a model or as a file of a render's current
-/// attempt.
+/// attempt. Also returns true for the identity of the store.
 async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>) -> bool {
     let parts: Vec<&str> = object.split('/').collect();
     match parts[..] {
+        ["plinth-store-id"] => true,
         ["models", file] => {
             let id = file.strip_suffix(".glb").and_then(ModelId::parse);
             let Some(id) = id else { return false };
