@@ -277,11 +277,11 @@ fn known_images_are_decoded_only_when_their_pixels_are_read() {
 fn missing_rows_of_a_damaged_image_do_not_show_another_image() {
     let noise = (0..64 * 64 * 3_u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect::<Vec<_>>();
     let intact = encoded(64, 64, &noise, ExtendedColorType::Rgb8, ImageFormat::Jpeg);
-    // A comment begins in the middle of the picture, so the decoder ignores everything after it.
+    // An empty comment in the middle of the picture makes the decoder ignore everything after it.
     let stuffed = intact.windows(2).enumerate().filter(|(_, pair)| *pair == [0xFF, 0]).map(|(at, _)| at);
     let at = stuffed.min_by_key(|at| at.abs_diff(intact.len() / 2)).unwrap();
     let mut damaged = intact.clone();
-    damaged[at + 1] = 0xFE;
+    damaged[at + 1..at + 4].copy_from_slice(&[0xFE, 0, 2]);
     let alone = decoded("image/jpeg", &damaged);
     let mut glb = with_image("image/jpeg", &intact);
     let (intact, damaged) = (glb.view(&intact), glb.view(&damaged));
