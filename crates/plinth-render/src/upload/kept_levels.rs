@@ -46,23 +46,25 @@ pub(super) fn name(cache: &Cache, image: &Image, wanted: WantedImage) -> Option<
 
 /// Returns stored levels. Returns `None` if they are not stored.
 pub(super) fn load(cache: &Cache, name: &str, image: &Image, first_level: u32) -> Option<Levels> {
-    let content = cache.load(name)?;
-    let mut rest = content.as_slice();
+    let mut content = cache.load(name)?;
     let mut levels = Vec::new();
     let (mut width, mut height) = (image.width, image.height);
     for number in 0.. {
         if number >= first_level {
             let length = width as usize * height as usize * 4;
-            let (pixels, after) = rest.split_at_checked(length)?;
-            levels.push(Level { width, height, pixels: Cow::Owned(pixels.to_vec()) });
-            rest = after;
+            if content.len() < length {
+                return None;
+            }
+            // Most of the content is the first level, which stays where it is.
+            let rest = content.split_off(length);
+            levels.push(Level { width, height, pixels: Cow::Owned(std::mem::replace(&mut content, rest)) });
         }
         if (width, height) == (1, 1) {
             break;
         }
         (width, height) = ((width / 2).max(1), (height / 2).max(1));
     }
-    rest.is_empty().then(|| Arc::new(levels))
+    content.is_empty().then(|| Arc::new(levels))
 }
 
 /// What is not stored yet about the images of a scene.
