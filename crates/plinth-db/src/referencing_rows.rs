@@ -34,6 +34,12 @@ pub enum ReferencingRow {
     Render(Box<Render>),
 }
 
+/// Returns whether the database has a row of a model or of a render. Rows that are marked as deleted count, too.
+pub async fn has_models_or_renders(conn: &mut Conn) -> Result<bool> {
+    let sql = "SELECT id FROM models UNION ALL SELECT id FROM renders LIMIT 1";
+    Ok(conn.fetch_optional(sql, params![]).await?.is_some())
+}
+
 impl Kind {
     pub const ALL: [Self; 6] = [Self::Model, Self::Staged, Self::Overlay, Self::Texture, Self::Env, Self::Render];
 }

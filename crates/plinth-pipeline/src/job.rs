@@ -57,7 +57,7 @@ pub struct Job {
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Cache of baked light; `None` disables caching.
+    /// Cache of light and reduced textures; `None` disables caching.
     pub cache: Option<Cache>,
     /// H.264 encoder to use. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
     pub encoder: H264Encoder,

@@ -41,6 +41,7 @@ use crate::region::widened;
 use crate::second_device::may_be_used;
 use crate::upload::geometry::{Geometry, PosedModel};
 use crate::upload::geometry_cache::geometry;
+use crate::upload::material::averaged_images;
 use crate::upload::pool::{Model, number_triangles};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
@@ -128,6 +129,7 @@ impl<'g> Renderer<'g> {
                 || prepared(gpu, inputs, cache),
                 || {
                     let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
+                    scene.model.decode_images(averaged_images(&scene.model));
                     let levels = if may_be_used(gpu, inputs, picture) { LevelUse::Twice } else { LevelUse::Once };
                     Textures::upload(gpu, &scene.model, wanted, levels, cache)
                 },

@@ -26,7 +26,7 @@ const UPLOAD_TRIES: u32 = 3;
 /// Time since the first attempt of an upload after which it is not sent again. S3 rejects signatures that are more than 15 minutes
 /// old, and `object_store` signs an upload only once.
 const UPLOAD_RETRY_TIME: Duration = UPLOAD_READ_TIME.saturating_mul(UPLOAD_TRIES);
-/// Maximum total time of a ping.
+/// Maximum total time of a ping, and of other requests that are not repeated.
 const PING_TIME: Duration = Duration::from_secs(10);
 
 /// Options of [`Store::open`].
@@ -49,7 +49,7 @@ pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// The client of uploads.
     pub(crate) uploads: Arc<dyn ObjectStore>,
-    /// The client of pings.
+    /// The client of pings, and of other short requests that are not repeated.
     pub(crate) pings: Arc<dyn ObjectStore>,
     pub(crate) links: Links,
     /// Folder of the local store; `None` for S3.
@@ -147,6 +147,7 @@ enum Purpose {
     /// All requests except those below.
     Requests,
     Uploads,
+    /// Pings, and other short requests that are not repeated.
     Pings,
 }
 

@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 pub(crate) enum JobError {
     /// The job failed.
     Failed(ChildFailure),
+    /// The job failed, but another machine may be able to run it. Nothing is reported: its leases expire, and the service requeues its
+    /// renders as after the loss of a worker.
+    Left,
     /// The job was cancelled, because its lease is lost or the worker is stopping.
     Cancelled,
 }

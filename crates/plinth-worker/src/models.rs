@@ -1,4 +1,4 @@
-//! The cache in the scratch folder: models, baked light and compiled shaders.
+//! The cache in the scratch folder: models with their light and reduced textures, and compiled shaders.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -103,7 +103,7 @@ fn cached_model_path(scratch: &Scratch, id: &ModelId) -> PathBuf {
     scratch.models().join(id.to_string()).join(MODEL)
 }
 
-/// Returns the cache folder for the baked light of a model. Only jobs of this model can write to the folder, so a
+/// Returns the cache folder for the light and the reduced textures of a model. Only jobs of this model can write to the folder, so a
 /// hostile model cannot poison the cache of another model.
 pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
     CacheFolder { folder: scratch.models().join(id.to_string()).join(LIGHT), most_bytes: LIGHT_BYTES }

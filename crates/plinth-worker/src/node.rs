@@ -2,8 +2,8 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::ChildFailure;
@@ -11,6 +11,7 @@ use plinth_pipeline::{EncoderChoice, H264Encoder, failure_message, lacks_room};
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
 use plinth_spec::{FailureCode, WorkerState};
+use plinth_store::StoreError;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -21,6 +22,7 @@ use crate::counters::{self, Running};
 use crate::disk::Disks;
 use crate::error::WorkerError;
 use crate::idle_processes::IdleProcesses;
+use crate::job_error::JobError;
 use crate::last_minute::LastMinute;
 use crate::models::{CachedFolders, make_room, remove_half};
 use crate::options::WorkerOptions;
@@ -46,6 +48,8 @@ const PROBE_TIME: Duration = Duration::from_mins(1);
 const PROBE_AGAIN_TIME: Duration = Duration::from_mins(2);
 /// Time limit of a test of the store. Access to a folder of another machine may have no time limit of its own.
 const STORE_TEST_TIME: Duration = Duration::from_secs(15);
+/// Time limit for reading the identity of the store from the database.
+const STORE_ID_TIME: Duration = Duration::from_secs(4);
 /// Default number of concurrent renders, first on a software driver, second on a graphics card. A software driver uses all
 /// cores for one frame. On a graphics card, encoding limits the speed of a single job, so two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
@@ -63,7 +67,7 @@ pub(crate) struct Node {
     /// The disk space of the running jobs.
     pub(crate) disks: Disks,
     full_disk: FullDisk,
-    failed: FailedTests,
+    tests: Tests,
     /// State that the worker reports to the service.
     state: watch::Sender<WorkerState>,
     /// Number of models that are loaded for previews. The worker does not count as idle while this number is not 0.
@@ -119,15 +123,17 @@ pub async fn run(
     let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
     let encoder = H264Encoder::default();
     let (disks, full_disk) = (Disks::new(CachedFolders::of(&scratch)), FullDisk::default());
-    let failed = FailedTests::default();
+    let tests = Tests::default();
     let mut node =
-        Node { service, options, scratch, encoder, idle_processes, disks, full_disk, failed, state, previews };
+        Node { service, options, scratch, encoder, idle_processes, disks, full_disk, tests, state, previews };
     let (choice, time) = (node.options.encoder, node.options.timeout.max(PROBE_TIME));
     let Some(found) = node.probe(choice, time, &stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
     }
     node.encoder = found.encoder.encoder;
+    // When the store is tested, the database may not respond.
+    node.expected_store_id().await;
     let node = Arc::new(node);
     counters::create();
     let count = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
@@ -236,7 +242,7 @@ fn log_state(node: &Node, state: WorkerState) {
         }
         WorkerState::StoreUnreachable => {
             tracing::warn!(
-                "the store does not respond; the worker claims nothing until it does; it is tested every minute"
+                "the store cannot be used; the worker claims nothing until it can; it is tested every minute"
             );
         }
         WorkerState::Draining => {}
@@ -293,18 +299,51 @@ struct FullDisk {
     cache_halving: LastMinute,
 }
 
-/// Tests that have failed after the failure of a job. While one of them is recent, the worker claims nothing.
+/// The tests of the machine and of the store after the failure of a job. In the minute after one has failed, the worker claims nothing.
 #[derive(Debug, Default)]
-struct FailedTests {
+struct Tests {
     /// The machine could not render.
-    machine: LastMinute,
-    /// The store did not respond.
-    store: LastMinute,
+    machine_failure: LastMinute,
+    /// The store did not respond, or did not belong to the database.
+    store_failure: LastMinute,
+    /// Identity of the store to which the database belongs. Empty until it was read from the database.
+    store_id: OnceLock<String>,
+}
+
+impl Tests {
+    /// Returns whether a test has failed in the minute before `now`.
+    fn have_failed(&self, now: Instant) -> bool {
+        self.machine_failure.is_recent(now) || self.store_failure.is_recent(now)
+    }
+}
+
+/// The result of a test of the machine or of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TestResult {
+    Passed,
+    Failed,
+    /// The worker was stopped before the test had ended.
+    Interrupted,
+}
+
+/// Returns how a job ends that has failed with `failure`, after the machine or the store was tested.
+fn after_test(failure: ChildFailure, result: TestResult) -> JobError {
+    match result {
+        TestResult::Passed => JobError::Failed(failure),
+        TestResult::Failed => JobError::Left,
+        TestResult::Interrupted => JobError::Cancelled,
+    }
 }
 
 impl Node {
+    /// Returns whether the worker may claim previews: the disk has room, and no test of the machine or of the store has failed in the
+    /// last minute.
+    pub(crate) fn may_claim_previews(&self) -> bool {
+        self.has_room() && !self.tests.have_failed(Instant::now())
+    }
+
     /// Returns whether the disk has room for a job, and writing to it has not failed recently.
-    pub(crate) fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         !self.full_disk.write_failure.is_recent(Instant::now()) && self.has_free_space()
     }
 
@@ -318,40 +357,90 @@ impl Node {
         if !self.prepare_disk().await {
             return WorkerState::DiskFull;
         }
-        if self.failed.machine.forget_past(Instant::now()) {
+        if self.tests.machine_failure.forget_past(Instant::now()) {
             self.test_machine(stop).await;
         }
-        if self.failed.machine.is_recent(Instant::now()) {
+        if self.tests.machine_failure.is_recent(Instant::now()) {
             return WorkerState::CannotRender;
         }
-        if self.failed.store.forget_past(Instant::now()) {
+        if self.tests.store_failure.forget_past(Instant::now()) {
             self.test_store(stop).await;
         }
-        if self.failed.store.is_recent(Instant::now()) { WorkerState::StoreUnreachable } else { WorkerState::Claiming }
-    }
-
-    /// Tests whether this machine can still render, and notes if it cannot. Returns whether it can. Hardware encoders are not tested,
-    /// because libx264 replaces those that fail.
-    async fn test_machine(&self, stop: &CancellationToken) -> bool {
-        let tested = self.probe(EncoderChoice::default(), PROBE_AGAIN_TIME, stop).await;
-        if let Err(error) = &tested {
-            tracing::error!(error = failure_message(error), "the test of this machine failed");
-            self.failed.machine.note(Instant::now());
+        if self.tests.store_failure.is_recent(Instant::now()) {
+            return WorkerState::StoreUnreachable;
         }
-        tested.is_ok()
+        WorkerState::Claiming
     }
 
-    /// Tests whether the store responds, and notes if it does not. Returns whether it responds, or true if `stop` is cancelled first.
-    async fn test_store(&self, stop: &CancellationToken) -> bool {
-        let ping = timeout(STORE_TEST_TIME, self.service.store().ping());
-        let problem = match stop.run_until_cancelled(ping).await {
-            None | Some(Ok(Ok(()))) => return true,
-            Some(Ok(Err(error))) => failure_message(&error),
+    /// Tests whether this machine can still render, and notes if it cannot. Hardware encoders are not tested, because libx264 replaces
+    /// those that fail.
+    async fn test_machine(&self, stop: &CancellationToken) -> TestResult {
+        match self.probe(EncoderChoice::default(), PROBE_AGAIN_TIME, stop).await {
+            Ok(Some(_found)) => TestResult::Passed,
+            Ok(None) => TestResult::Interrupted,
+            Err(error) => {
+                tracing::error!(error = failure_message(&error), "the test of this machine failed");
+                self.tests.machine_failure.note(Instant::now());
+                TestResult::Failed
+            }
+        }
+    }
+
+    /// Tests whether the store responds and belongs to the database, and notes if not.
+    async fn test_store(&self, stop: &CancellationToken) -> TestResult {
+        let problem = match stop.run_until_cancelled(timeout(STORE_TEST_TIME, Box::pin(self.store_problem()))).await {
+            None => return TestResult::Interrupted,
+            Some(Ok(None)) => return TestResult::Passed,
+            Some(Ok(Some(problem))) => problem,
             Some(Err(_elapsed)) => "the time limit was reached".to_owned(),
         };
-        tracing::debug!(error = problem, "the test of the store failed");
-        self.failed.store.note(Instant::now());
-        false
+        tracing::warn!(error = problem, "the test of the store failed");
+        self.tests.store_failure.note(Instant::now());
+        TestResult::Failed
+    }
+
+    /// Returns the reason why the store cannot be used, or `None` if it can be used. If the identity of the store is known, only the
+    /// object with it is read: it is missing in the empty folder that is left after a file system was unmounted, and reading it does not
+    /// need the permission to list objects.
+    async fn store_problem(&self) -> Option<String> {
+        let Some(expected) = self.expected_store_id().await else {
+            return self.service.store().ping().await.err().map(|error| failure_message(&error));
+        };
+        match self.service.store_id().await {
+            Ok(Some(found)) if found == expected => None,
+            Ok(Some(_other)) => Some("the store belongs to another database".to_owned()),
+            Ok(None) => Some("the store has no identity; its file system may not be mounted".to_owned()),
+            Err(error) => Some(failure_message(&error)),
+        }
+    }
+
+    /// Returns the identity of the store to which the database belongs. Reads it from the database until it is known. Returns `None` if
+    /// the database has none yet, or does not respond.
+    async fn expected_store_id(&self) -> Option<&str> {
+        if let Some(known) = self.tests.store_id.get() {
+            return Some(known);
+        }
+        match timeout(STORE_ID_TIME, self.service.expected_store_id()).await {
+            Ok(Ok(found)) => found.map(|id| self.tests.store_id.get_or_init(|| id).as_str()),
+            Ok(Err(error)) => {
+                tracing::debug!(error = failure_message(&error), "the identity of the store cannot be read");
+                None
+            }
+            Err(_elapsed) => None,
+        }
+    }
+
+    /// Tests the store if it may be the reason why a file could not be fetched. It may also be the reason for a missing object, because
+    /// its folder may not be mounted.
+    pub(crate) async fn test_store_after(&self, error: &StoreError, stop: &CancellationToken) {
+        if error.may_pass() || error.is_not_found() {
+            self.test_store(stop).await;
+        }
+    }
+
+    /// Returns whether a test of the store has failed in the last minute.
+    pub(crate) fn has_lost_store(&self) -> bool {
+        self.tests.store_failure.is_recent(Instant::now())
     }
 
     /// Removes cached models if the disk has too little room for a job. A minute after writing has failed, tries it again: if it still
@@ -388,28 +477,26 @@ impl Node {
         }
     }
 
-    /// Returns whether the failure of a job is not reported to the service, because another machine may be able to run the job: its
-    /// leases expire, and the service requeues its renders as after the loss of a worker. This is the case if the disk is full, if this
-    /// machine cannot render any more, or if the store does not respond; the worker then claims nothing until this has changed. The
-    /// machine and the store are tested for this, because the process of a job is not trusted.
-    pub(crate) async fn leaves_to_others(&self, failure: &ChildFailure, kill: &CancellationToken) -> bool {
-        if self.is_of_full_disk(failure) {
+    /// Returns how a failed job ends. It is left to other workers if the disk is full, if this machine cannot render any more, or if the
+    /// store does not respond; this worker then claims nothing until this has changed. The machine and the store are tested for this,
+    /// because the process of a job is not trusted. If `kill` is cancelled during a test, the job counts as cancelled.
+    pub(crate) async fn judge(&self, failure: ChildFailure, kill: &CancellationToken) -> JobError {
+        if self.is_of_full_disk(&failure) {
             tracing::error!(error = failure.message, "a job failed because the disk is full; it returns to the queue");
-            self.make_room_after(failure).await;
-            return true;
+            self.make_room_after(&failure).await;
+            return JobError::Left;
         }
-        if may_be_of_store(failure) && !self.test_store(kill).await {
-            tracing::error!(
-                error = failure.message,
-                "a job failed because the store does not respond; it returns to the queue"
-            );
-            return true;
+        let (result, problem) = if may_be_of_store(&failure) {
+            (self.test_store(kill).await, "a job failed because the store does not respond")
+        } else if may_be_of_machine(&failure) {
+            (self.test_machine(kill).await, "a job failed on this machine")
+        } else {
+            return JobError::Failed(failure);
+        };
+        if result == TestResult::Failed {
+            tracing::error!(error = failure.message, "{problem}; it returns to the queue");
         }
-        let is_left = may_be_of_machine(failure) && !self.test_machine(kill).await;
-        if is_left {
-            tracing::error!(error = failure.message, "a job failed on this machine; it returns to the queue");
-        }
-        is_left
+        after_test(failure, result)
     }
 
     /// Returns whether a job failed because the disk is full. The job may have deleted its files since it noticed this.
@@ -470,5 +557,31 @@ impl Node {
             drop((counted, trace, slot));
         };
         running.spawn(job.instrument(traced).instrument(span));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_claims_no_previews_in_the_minute_after_a_failed_test() {
+        let begin = Instant::now();
+        let after = |secs: u64| begin + Duration::from_secs(secs);
+        for is_of_store in [false, true] {
+            let tests = Tests::default();
+            assert!(!tests.have_failed(begin));
+            let failure = if is_of_store { &tests.store_failure } else { &tests.machine_failure };
+            failure.note(begin);
+            assert!(tests.have_failed(after(59)) && !tests.have_failed(after(60)));
+        }
+    }
+
+    #[test]
+    fn a_job_whose_test_was_interrupted_ends_like_a_cancelled_one() {
+        let failure = || ChildFailure::new(FailureCode::UploadFailed, "no connection".to_owned());
+        assert!(matches!(after_test(failure(), TestResult::Passed), JobError::Failed(_)));
+        assert!(matches!(after_test(failure(), TestResult::Failed), JobError::Left));
+        assert!(matches!(after_test(failure(), TestResult::Interrupted), JobError::Cancelled));
     }
 }

@@ -28,19 +28,18 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), node.options.outage, cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
-    // The folder is kept until the end: if the job has filled the disk, `leaves_to_others` below must still find the disk full.
+    // The folder is kept until the end: if the job has filled the disk, `Node::judge` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let made = match &folder {
         Ok(folder) => make(node, claim, folder.path(), &cut).await,
         Err(error) => Err(error.clone()),
     };
-    let is_left = match &made {
-        Err(JobError::Failed(failure)) => node.leaves_to_others(failure, kill).await,
-        Ok(()) | Err(JobError::Cancelled) => false,
+    let made = match made {
+        Err(JobError::Failed(failure)) => Err(node.judge(failure, kill).await),
+        made => made,
     };
     match made {
-        Ok(()) => {}
-        Err(JobError::Failed(_failure)) if is_left => {}
+        Ok(()) | Err(JobError::Left) => {}
         // The store may work again later, so the lease is left to expire, and the service requeues the packaging as after the loss of a
         // worker.
         Err(JobError::Failed(failure)) if is_of_store(&failure) => {

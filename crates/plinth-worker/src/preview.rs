@@ -24,7 +24,7 @@ use crate::job::processor_secs;
 use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
-use crate::preview_processes::{FRAME_TIME, PreviewProcess, PreviewProcesses, internal, until_cut};
+use crate::preview_processes::{FRAME_TIME, PreviewProcess, PreviewProcesses, internal, not_fetched, until_cut};
 use crate::preview_queue::PreviewQueue;
 use crate::slots::Slots;
 use crate::system::open_untrusted;
@@ -99,7 +99,8 @@ async fn answer(
     metrics::histogram!("plinth_worker_preview_seconds").record(took.as_secs_f64());
     if drawn.is_err() {
         processes.forget_ended(&wanted.model_id);
-        if stop.is_cancelled() {
+        let is_of_worker = stop.is_cancelled() || (drawn == Err(PreviewProblem::Internal) && node.has_lost_store());
+        if is_of_worker {
             // The reply is dropped, so another worker can claim the request.
             return took;
         }
@@ -207,7 +208,7 @@ async fn draw(
     time: Duration,
     cut: &CancellationToken,
 ) -> Result<Vec<u8>, NotDrawn> {
-    let assets = until_cut(cut, fetch_assets(node, process, wanted)).await?;
+    let assets = until_cut(cut, fetch_assets(node, process, wanted, cut)).await?;
     let target = PathBuf::from(OUT).join("preview.png");
     let request = serde_json::to_string(&request_of(wanted, &assets, target.clone()));
     let request =
@@ -301,12 +302,13 @@ async fn fetch_assets(
     node: &Node,
     process: &mut PreviewProcess,
     wanted: &WantedPreview,
+    cut: &CancellationToken,
 ) -> Result<RenderAssets, PreviewProblem> {
     let mut assets = wanted.assets.clone();
     while let Err(error) = download_assets(node, process, &assets).await {
-        let lost = |error: &StoreError| internal("an asset of a preview cannot be fetched", &failure_message(error));
+        let lost = not_fetched(node, "an asset of a preview cannot be fetched", &error, cut);
         if !error.is_not_found() {
-            return Err(lost(&error));
+            return Err(lost.await);
         }
         let existing = node
             .service
@@ -315,7 +317,7 @@ async fn fetch_assets(
             .map_err(|error| internal("the assets of a preview cannot be looked up", &failure_message(&error)))?;
         let existing = existing.map_err(|missing| PreviewProblem::OfRequest(missing.message))?;
         if existing == assets {
-            return Err(lost(&error));
+            return Err(lost.await);
         }
         assets = existing;
     }

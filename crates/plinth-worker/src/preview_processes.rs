@@ -77,8 +77,10 @@ impl PreviewProcesses {
         }
         let took_place = self.make_room(node).await;
         let starting = async {
-            let started = PreviewProcess::start(node, wanted).await;
-            started.map_err(|error| internal("a preview cannot be started", &failure_message(&error)))
+            match PreviewProcess::start(node, wanted).await {
+                Ok(process) => Ok(process),
+                Err(error) => Err(not_fetched(node, "a preview cannot be started", &error, cut).await),
+            }
         };
         self.0.push(until_cut(cut, starting).await?);
         let at = self.0.len() - 1;
@@ -181,6 +183,18 @@ pub(crate) async fn until_cut<T>(
 pub(crate) fn internal(what: &str, cause: &str) -> PreviewProblem {
     tracing::error!(error = cause, "{what}");
     PreviewProblem::Internal
+}
+
+/// Logs why the files of a preview could not be fetched, and tests the store if it may be the cause.
+pub(crate) async fn not_fetched(
+    node: &Node,
+    what: &str,
+    error: &StoreError,
+    cut: &CancellationToken,
+) -> PreviewProblem {
+    let problem = internal(what, &failure_message(error));
+    node.test_store_after(error, cut).await;
+    problem
 }
 
 impl PreviewProcess {

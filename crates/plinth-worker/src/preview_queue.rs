@@ -152,9 +152,9 @@ impl Turn {
 }
 
 impl Elsewhere {
-    /// Claims the next request, if there is one and the disk has room for it. With `model`, only one for this model.
+    /// Claims the next request, if there is one and this worker may claim it. With `model`, only one for this model.
     async fn claim(&mut self, node: &Node, model: Option<&ModelId>) -> Option<WantedPreview> {
-        let claimed = if node.has_room() { node.service.claim_preview(model).await } else { Ok(None) };
+        let claimed = if node.may_claim_previews() { node.service.claim_preview(model).await } else { Ok(None) };
         let now = Instant::now();
         let (next, pause) = match claimed {
             Ok(Some(next)) => {

@@ -44,20 +44,19 @@ const MAX_KEPT_BYTES: u64 = 64 << 20;
 pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, node.options.outage, cut.clone());
-    // The folder is kept until the end: if the job has filled the disk, `leaves_to_others` below must still find the disk full.
+    // The folder is kept until the end: if the job has filled the disk, `Node::judge` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let failed_files = Mutex::default();
     let made = match &folder {
         Ok(folder) => make(node, claims, (folder.path(), &failed_files), slot, (&cut, &lease_renewal)).await,
         Err(error) => Err(error.clone()),
     };
-    let is_left = match &made {
-        Err(JobError::Failed(failure)) => node.leaves_to_others(failure, kill).await,
-        Ok(()) | Err(JobError::Cancelled) => false,
+    let made = match made {
+        Err(JobError::Failed(failure)) => Err(node.judge(failure, kill).await),
+        made => made,
     };
     match made {
-        Ok(()) => {}
-        Err(JobError::Failed(_failure)) if is_left => {}
+        Ok(()) | Err(JobError::Left) => {}
         Err(JobError::Failed(failure)) => {
             plinth_trace::fail(&failure.message);
             counters::failures(failure.code.as_str()).increment(1);

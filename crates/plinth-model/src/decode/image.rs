@@ -16,6 +16,8 @@ use crate::limits::{Limits, check};
 use crate::model::{Image, KnownImages, Pixels};
 use crate::source::{Source, data_uri, given_name, shortened};
 
+/// Minimum size of the pixels of a known image, in multiples of its encoded size.
+const MIN_COMPRESSION: u64 = 2;
 /// Maximum number of bytes that are kept to decode the next image.
 const MAX_SCRATCH: usize = 16 << 20;
 
@@ -58,16 +60,19 @@ pub(crate) fn images(
         pixels += count;
         check("pixels in images", pixels, source.limits.image_pixels)?;
         let scaled = scaled_down((width, height), max_side);
-        let known = known.and_then(|known| {
+        // The encoded image stays in memory beside its pixels, so it must be small in comparison.
+        let is_small = data.len() as u64 <= u64::from(scaled.0) * u64::from(scaled.1) * 4 / MIN_COMPRESSION;
+        let known = known.filter(|_known| is_small).and_then(|known| {
             let hash = encoded_hash(&data);
             known(&hash, scaled).map(|facts| (hash, facts))
         });
         if let Some((hash, facts)) = known {
+            let encoded_bytes = data.len();
             let decode = decode_again(data.into_owned(), count, source.limits, max_side);
             images[i] = Image {
                 width: scaled.0,
                 height: scaled.1,
-                pixels: Pixels::known(facts, decode),
+                pixels: Pixels::known(facts, encoded_bytes, decode),
                 source_width: width,
                 source_height: height,
                 encoded_hash: Some(hash),

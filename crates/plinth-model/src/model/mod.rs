@@ -12,7 +12,10 @@ mod node;
 mod pixels;
 mod texture;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use rayon::prelude::*;
 
 pub use animation::{Animation, Channel, Interpolation, Property, Skin};
 pub use light::{Light, LightKind};
@@ -49,9 +52,15 @@ pub struct Model {
 }
 
 impl Model {
-    /// Returns the number of bytes that all pixels and vertex attributes take in memory when they are decoded.
+    /// Decodes images at the same time, unless they are decoded already.
+    pub fn decode_images(&self, indices: impl IntoIterator<Item = usize>) {
+        let images: BTreeSet<usize> = indices.into_iter().collect();
+        images.into_par_iter().filter_map(|index| self.images.get(index)).for_each(|image| image.pixels.decode());
+    }
+
+    /// Returns the number of bytes that all images and vertex attributes take in memory after all pixels were read.
     pub fn content_bytes(&self) -> usize {
-        let pixels: usize = self.images.iter().map(|image| image.width as usize * image.height as usize * 4).sum();
+        let pixels: usize = self.images.iter().map(|image| image.content_bytes()).sum();
         let attributes: usize =
             self.meshes.iter().flat_map(|mesh| &mesh.primitives).map(Primitive::content_bytes).sum();
         pixels + attributes

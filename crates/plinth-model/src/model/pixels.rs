@@ -15,6 +15,8 @@ pub struct Pixels {
 
 struct KnownPixels {
     facts: ImageFacts,
+    /// Size of the encoded image, which is kept in memory.
+    encoded_bytes: usize,
     decode: Box<dyn Fn() -> Vec<u8> + Send + Sync>,
 }
 
@@ -31,9 +33,20 @@ pub struct ImageFacts {
 pub type KnownImages<'a> = &'a (dyn Fn(&[u8; 16], (u32, u32)) -> Option<ImageFacts> + Sync);
 
 impl Pixels {
-    /// Creates pixels that `decode` returns when they are first read.
-    pub(crate) fn known(facts: ImageFacts, decode: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Self {
-        Self { bytes: OnceLock::new(), known: Some(Arc::new(KnownPixels { facts, decode: Box::new(decode) })) }
+    /// Creates pixels that `decode` returns when they are first read. `encoded_bytes` is the number of bytes that `decode`
+    /// keeps in memory.
+    pub(crate) fn known(
+        facts: ImageFacts,
+        encoded_bytes: usize,
+        decode: impl Fn() -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
+        let known = KnownPixels { facts, encoded_bytes, decode: Box::new(decode) };
+        Self { bytes: OnceLock::new(), known: Some(Arc::new(known)) }
+    }
+
+    /// Returns the size of the encoded image if it is kept in memory, otherwise 0.
+    pub(super) fn encoded_bytes(&self) -> usize {
+        self.known.as_ref().map_or(0, |known| known.encoded_bytes)
     }
 
     /// Decodes the image if its pixels were not read before.

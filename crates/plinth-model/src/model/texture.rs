@@ -105,6 +105,11 @@ impl Image {
         self.width == 0
     }
 
+    /// Returns the number of bytes that the image takes in memory after its pixels were read.
+    pub(crate) fn content_bytes(&self) -> usize {
+        self.width as usize * self.height as usize * 4 + self.pixels.encoded_bytes()
+    }
+
     /// Returns bytes that, together with the width and the height, identify the pixels within one build of the program:
     /// the hash of the encoded bytes or, if it is not known, the pixels themselves.
     pub fn identity(&self) -> &[u8] {

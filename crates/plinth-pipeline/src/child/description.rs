@@ -76,7 +76,7 @@ pub struct RenderTask {
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Cache of baked light for this model; `None` disables caching.
+    /// Cache of light and reduced textures of this model; `None` disables caching.
     pub cache: Option<CacheFolder>,
     /// H.264 encoder to use.
     pub encoder: H264Encoder,
@@ -90,7 +90,7 @@ pub struct RenderTask {
     pub stays: bool,
 }
 
-/// Folder that caches the baked light of one model. Cached files are trusted, so no other process may write to
+/// Folder that caches light and reduced textures of one model. Cached files are trusted, so no other process may write to
 /// the folder than jobs that draw this model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

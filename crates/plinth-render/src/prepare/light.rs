@@ -62,8 +62,7 @@ impl SurfaceLight {
     }
 }
 
-/// Decodes all images whose texels are read for the light. Otherwise, all threads would wait for one image after the
-/// other.
+/// Decodes all images whose texels are read for the light. Otherwise, all threads would wait for one image after another.
 fn decode_images(inputs: &PrepareInputs<'_>) {
     let model = &inputs.scene.model;
     let primitives = inputs.posed.iter().filter_map(|one| primitive_of(inputs.scene, one));
@@ -73,9 +72,7 @@ fn decode_images(inputs: &PrepareInputs<'_>) {
         slots.filter_map(move |slot| slot.of(&model.materials[index]))
     };
     let references = materials.into_iter().flat_map(of_material);
-    let images: BTreeSet<usize> =
-        references.filter_map(|reference| Some(model.textures.get(reference.texture)?.image)).collect();
-    images.into_par_iter().filter_map(|index| model.images.get(index)).for_each(|image| image.pixels.decode());
+    model.decode_images(references.filter_map(|reference| Some(model.textures.get(reference.texture)?.image)));
 }
 
 /// Returns the light on the triangles `indices`, what `use_surfaces` computes from the light that leaves their surfaces,

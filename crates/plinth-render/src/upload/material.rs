@@ -147,6 +147,16 @@ fn is_alpha_tested(key: &VariantKey) -> bool {
     has_alpha || key.defines.contains("BLEND") || key.defines.contains(MASKED_GLASS)
 }
 
+/// Returns the images of which the uploaded materials contain the mean.
+pub(crate) fn averaged_images(model: &Model) -> impl Iterator<Item = usize> {
+    let of_material = |material: &Material| {
+        let transmission = material.transmission?;
+        let maps = [material.metallic_roughness_texture, transmission.texture];
+        Some(maps.map(|map| Some(model.textures.get(map?.texture)?.image)))
+    };
+    model.materials.iter().filter_map(of_material).flatten().flatten()
+}
+
 /// Returns the fraction of light that a material transmits, averaged over its textures. Metals transmit none.
 fn mean_transmission(model: &Model, material: &Material) -> f32 {
     material.transmission.map_or(0.0, |transmission| {

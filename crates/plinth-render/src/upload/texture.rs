@@ -135,8 +135,9 @@ fn stored_or_computed(
     if let Some((cache, name)) = &named
         && let Some(levels) = kept_levels::load(cache, name, image, wanted.first_level)
     {
-        // The facts are smaller and older than the levels, so they may have been deleted before them.
-        let has_facts = image.pixels.known_facts().is_some();
+        // The facts are older than the levels, so they may have been deleted before them.
+        let are_stored = |hash| cache.image_facts(&hash, (image.width, image.height)).is_some();
+        let has_facts = image.pixels.known_facts().is_some() || image.encoded_hash.is_some_and(are_stored);
         return (levels, (!has_facts).then(|| UnstoredImage { image: Arc::clone(image), levels: None }));
     }
     let levels = Arc::new(smaller_levels(&Level::of(image), wanted.encoding, wanted.first_level));

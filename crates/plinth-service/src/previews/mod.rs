@@ -215,7 +215,7 @@ impl Service {
         }
         drawn
             .await
-            .map_err(|_dropped| ServiceError::internal("the worker stopped before the preview was drawn"))?
+            .map_err(|_dropped| ServiceError::internal("the worker has stopped or lost its store"))?
             .map_err(not_drawn)
     }
 }

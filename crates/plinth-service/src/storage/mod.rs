@@ -8,5 +8,5 @@ mod references;
 
 pub use check::{Checked, Finding};
 pub use hold::Hold;
-pub use identity::StoreMismatch;
+pub use identity::{FirstIdentity, StoreMismatch};
 pub use references::References;

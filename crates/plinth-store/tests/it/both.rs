@@ -13,7 +13,7 @@ use plinth_store::{
     BlobStream, BundleEntry, LinkMethod, LinkSecret, LinkSigner, NewLink, ObjectKey, Store, StoreError, StoreOptions,
     Stored, bundle_length, bundle_stream, render_prefix,
 };
-use plinth_testkit::S3Server;
+use plinth_testkit::{Reply, S3Server, Web};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -103,6 +103,12 @@ async fn a_new_object_does_not_replace_an_existing_one(store: Store) {
         store.put_new(&ObjectKey::StoreId, Bytes::from(content)).await.unwrap();
         assert_eq!(store.read_all(&ObjectKey::StoreId).await.unwrap(), "first");
     }
+}
+
+async fn a_small_object_is_read_by_one_request(store: Store) {
+    assert!(store.read_once(&ObjectKey::StoreId).await.unwrap_err().is_not_found());
+    store.put(&ObjectKey::StoreId, Bytes::from_static(b"some text")).await.unwrap();
+    assert_eq!(store.read_once(&ObjectKey::StoreId).await.unwrap(), "some text");
 }
 
 async fn large_files_are_uploaded_in_parts_and_read_back_unchanged(store: Store) {
@@ -201,6 +207,7 @@ macro_rules! on_both_stores {
 on_both_stores! {
     stored_objects_are_read_whole_and_in_ranges
     a_new_object_does_not_replace_an_existing_one
+    a_small_object_is_read_by_one_request
     large_files_are_uploaded_in_parts_and_read_back_unchanged
     no_more_of_a_file_is_stored_than_its_size_at_the_beginning
     a_file_whose_size_has_changed_since_it_was_checked_is_not_stored
@@ -256,6 +263,32 @@ async fn a_ping_is_a_single_request() {
     assert!(timeout(Duration::from_secs(5), store.ping()).await.unwrap().is_err());
     assert_eq!(requests.load(Ordering::SeqCst), 1);
     server.abort();
+}
+
+/// Starts an S3 server that responds with an internal error to the first upload, as to a conditional write that it does not support.
+/// The object exists after it if `stores_first`.
+fn without_conditional_writes(stores_first: bool) -> (Web, Arc<AtomicU32>) {
+    let uploads = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&uploads);
+    let server = Web::start(move |visit| match visit.method.as_str() {
+        "HEAD" if stores_first && counter.load(Ordering::SeqCst) > 0 => {
+            Reply::model("").with_header("ETag", "\"e\"").with_header("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT")
+        }
+        "PUT" if counter.fetch_add(1, Ordering::SeqCst) == 0 => Reply::new("501 Not Implemented", "text/plain", ""),
+        "PUT" => Reply::new("200 OK", "text/plain", "").with_header("ETag", "\"e\""),
+        _ => Reply::missing(),
+    });
+    (server, uploads)
+}
+
+#[tokio::test]
+async fn a_new_object_is_stored_without_conditional_writes() {
+    for (stores_first, expected_uploads) in [(false, 2), (true, 1)] {
+        let (server, uploads) = without_conditional_writes(stores_first);
+        let store = s3_at(&format!("http://{}", server.address()), "bucket", ("key", "secret"));
+        store.put_new(&ObjectKey::StoreId, Bytes::from_static(b"id")).await.unwrap();
+        assert_eq!(uploads.load(Ordering::SeqCst), expected_uploads);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, Command};
+use plinth_service::storage::FirstIdentity;
 use plinth_worker::Phase;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -38,7 +39,7 @@ async fn work(config: &Config) -> Result<()> {
     let options = config.worker.clone();
     let metrics = Metrics::begin(config).await?;
     let service = config::open_service(config, &config.public_url_at(config.listen)?, 1).await?;
-    config::check_store(config, &service).await?;
+    config::check_store(config, &service, FirstIdentity::LeaveToServer).await?;
     // The worker checks no uploads, but deletes those that killed servers left.
     config::make_incoming_folder(config)?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();

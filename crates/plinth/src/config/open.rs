@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use plinth_db::{Db, DbOptions};
 use plinth_service::Service;
-use plinth_service::storage::StoreMismatch;
+use plinth_service::storage::{FirstIdentity, StoreMismatch};
 use plinth_store::{LinkSigner, Store, StoreOptions, is_s3_setting};
 use url::Url;
 
@@ -31,20 +31,24 @@ pub(crate) async fn open_service(config: &Config, public_url: &Url, listeners: u
     Ok(Service::new(db, store, config.service.clone()))
 }
 
-/// Checks that the store belongs to the database. A failure of the check is only logged, because a server also starts while
-/// its store does not respond.
+/// Checks that the store belongs to the database. `first` says what happens if the database has no identity of its store. A failure
+/// of the check is only logged, because a server also starts while its store does not respond.
 /// Errors: the store does not belong to the database.
-pub(crate) async fn check_store(config: &Config, service: &Service) -> Result<()> {
-    match tokio::time::timeout(STORE_CHECK_TIME, service.check_store_identity()).await {
+pub(crate) async fn check_store(config: &Config, service: &Service, first: FirstIdentity) -> Result<()> {
+    match tokio::time::timeout(STORE_CHECK_TIME, service.check_store_identity(first)).await {
         Ok(Ok(Ok(()))) => {}
-        Ok(Ok(Err(mismatch))) => bail!(
-            "the store {} does not belong to the database: {mismatch}; all machines with this database must use the \
-             same store, such as s3://BUCKET/PREFIX or a folder that all of them mount (--store-url); if the store is \
-             right, write the text {} to its object {}",
-            config.store_url,
-            mismatch.expected(),
-            StoreMismatch::object_path(),
-        ),
+        Ok(Ok(Err(mismatch))) => {
+            let text = mismatch
+                .expected()
+                .map_or_else(|| "a text that no other store has".to_owned(), |id| format!("the text {id}"));
+            bail!(
+                "the store {} does not belong to the database: {mismatch}; all machines with this database must use \
+                 the same store, such as s3://BUCKET/PREFIX or a folder that all of them mount (--store-url); if the \
+                 store is right, write {text} to its object {}",
+                config.store_url,
+                StoreMismatch::object_path(),
+            );
+        }
         Ok(Err(error)) => tracing::warn!(error = %error, cause = ?error.cause, "the identity of the store is unknown"),
         Err(_elapsed) => tracing::warn!("the store did not respond in time, so its identity was not checked"),
     }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_api::{Api, ServeOptions, router};
 use plinth_service::Service;
+use plinth_service::storage::FirstIdentity;
 use plinth_studio::Studio;
 use plinth_worker::{Phase, WorkerOptions};
 use tokio::sync::watch;
@@ -54,6 +55,14 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     block_on(serve(&config, args, out))
 }
 
+/// Offers the configured credit packs. Without a configuration, those of the last start remain.
+async fn set_products(config: &Config, service: &Service) -> Result<()> {
+    match config.products.clone() {
+        Some(packs) => service.set_products(packs).await.map_err(message_only).context(DATABASE),
+        None => Ok(()),
+    }
+}
+
 async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let with_worker = !args.get_flag("no-worker");
     let stop = signals::listen()?;
@@ -69,11 +78,9 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     let draws_previews = with_worker && config.worker.takes.includes_previews();
     let listeners = u32::from(with_worker) + u32::from(!draws_previews);
     let service = config::open_service(config, &public_url, listeners).await?;
-    config::check_store(config, &service).await?;
+    config::check_store(config, &service, FirstIdentity::Create).await?;
     config::make_incoming_folder(config)?;
-    if let Some(packs) = config.products.clone() {
-        service.set_products(packs).await.map_err(message_only).context(DATABASE)?;
-    }
+    set_products(config, &service).await?;
     // The flags that `plinth admin` needs to find this installation. They are part of the printed text.
     let flags = config::flags_of(args, admin::GROUPS, address)?;
     // Scripts may wait for the line which says that the server listens, so the first account is created before this

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use plinth_db::{Db, DbOptions, ledger};
+use plinth_store::ObjectKey;
 use plinth_testkit::{Client, aws, postgres};
 use reqwest::Method;
 use serde_json::json;
@@ -58,6 +59,11 @@ async fn a_dump_and_a_copied_bucket_can_be_restored() {
     block_in_place(|| run(&served.installation, &documented("plinth admin storage hold"), folder.path()));
     uploading.await.unwrap();
     let other = Installation::with_postgres_and_s3().await;
+    // The bucket belonged to another installation. `aws s3 sync` does not replace its identity, which has the same size and is newer.
+    let id = ObjectKey::StoreId.path();
+    let size = std::fs::metadata(folder.path().join("copy").join(&id)).unwrap().len();
+    std::fs::create_dir_all(other.objects()).unwrap();
+    std::fs::write(other.objects().join(&id), "x".repeat(usize::try_from(size).unwrap())).unwrap();
     block_in_place(|| run(&other, &documented("aws s3 sync copy/"), folder.path()));
     let after = Kept::at(&other);
     for (path, sha256) in &before.objects {
@@ -73,7 +79,9 @@ async fn a_dump_and_a_copied_bucket_can_be_restored() {
     assert_eq!(ledger::find_unbalanced(&mut db.read().await.unwrap()).await.unwrap(), []);
     db.close().await;
     assert_eq!(block_in_place(|| other.admin(&["storage", "check"]))["found"], json!([]));
+    // A server ends at its start if the identities in the database and in the store differ.
     let server = other.serve(&["--no-worker"]);
+    assert!(!other.log().contains("identity"), "{}", other.log());
     let restored = Client::new(&server.base, &served.client.token);
     let video = async |client: &Client| {
         let response = client.request(Method::GET, &format!("/renders/{render}/video")).send().await.unwrap();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use plinth_service::admin::WorkerView;
+use plinth_service::storage::FirstIdentity;
 use plinth_spec::WorkerState;
 use plinth_spec::state::RenderStatus;
 use plinth_worker::WorkerOptions;
@@ -103,4 +104,26 @@ async fn a_worker_that_is_cut_off_from_the_store_says_so_and_leaves_its_renders_
     }
     other.stop().await;
     assert_eq!(deployment.credits().await, 98, "each is charged once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_folder_is_not_mounted_leaves_its_renders_to_others() {
+    let deployment = Deployment::new().await;
+    assert_eq!(deployment.service.check_store_identity(FirstIdentity::Create).await.unwrap(), Ok(()));
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    // The folder is empty, like one to which no file system is mounted.
+    let [objects, elsewhere] = ["objects", "elsewhere"].map(|name| deployment.folder.path().join(name));
+    std::fs::rename(&objects, &elsewhere).unwrap();
+    std::fs::create_dir(&objects).unwrap();
+    let worker = deployment.start_worker(deployment.options());
+    wait_for(&deployment, |worker| worker.row.state == WorkerState::StoreUnreachable).await;
+    worker.stop().await;
+    let left = deployment.render(&id).await;
+    assert_eq!((left.status.is_final(), left.failure_code), (false, None), "{left:?}");
+    std::fs::remove_dir_all(&objects).unwrap();
+    std::fs::rename(&elsewhere, &objects).unwrap();
+    deployment.advance_ms(4000);
+    assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap().renders, 1, "{left:?}");
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
 }

@@ -1,5 +1,5 @@
-//! Tests of previews that other processes have requested, with compromised jobs, a stopping worker, a full disk, and assets that
-//! are deleted in the meantime.
+//! Tests of previews that other processes have requested, with compromised jobs, a stopping worker, a full disk, a store that is
+//! not mounted, and assets that are deleted in the meantime.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use plinth_db::{Db, DbOptions, previews};
 use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_service::previews::Preview;
+use plinth_service::storage::FirstIdentity;
 use plinth_service::{Service, ServiceError};
+use plinth_spec::WorkerState;
 use plinth_spec::preview::PreviewOptions;
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::{glb_too_large_to_draw, png};
@@ -209,6 +211,38 @@ async fn a_worker_that_stops_leaves_its_preview_to_another(deployment: Deploymen
     let picture = image::load_from_memory(&drawn.unwrap()).unwrap();
     assert_eq!((picture.width(), picture.height()), (64, 36));
     second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_folder_is_not_mounted_leaves_its_preview_to_another() {
+    let deployment = Deployment::with_postgres_in_real_time().await;
+    assert_eq!(deployment.service.check_store_identity(FirstIdentity::Create).await.unwrap(), Ok(()));
+    let (model, _render) = deployment.upload("chair", None).await;
+    let server = server(&deployment).await;
+    let [objects, elsewhere] = ["objects", "elsewhere"].map(|name| deployment.folder.path().join(name));
+    std::fs::rename(&objects, &elsewhere).unwrap();
+    std::fs::create_dir(&objects).unwrap();
+    let options = || WorkerOptions { takes: "preview".parse().unwrap(), ..deployment.options() };
+    let first = deployment.start_worker(options());
+    let replacing = async {
+        let is_lost = async || {
+            let workers = deployment.service.fleet().await.unwrap().workers;
+            workers.iter().any(|worker| worker.row.state == WorkerState::StoreUnreachable)
+        };
+        while !is_lost().await {
+            sleep(Duration::from_millis(20)).await;
+        }
+        std::fs::remove_dir_all(&objects).unwrap();
+        std::fs::rename(&elsewhere, &objects).unwrap();
+        // The first worker claims nothing in the minute after the failed test.
+        let options = WorkerOptions { name: "second".to_owned(), ..options() };
+        Worker::start(self::server(&deployment).await, options)
+    };
+    let (drawn, second) = tokio::join!(ask(&deployment, &server, &model, 1.5), timeout(TIMEOUT, replacing));
+    let picture = image::load_from_memory(&drawn.unwrap()).unwrap();
+    assert_eq!((picture.width(), picture.height()), (64, 36));
+    first.stop().await;
+    second.unwrap().stop().await;
 }
 
 /// Returns the processor time that the processes of a deployment have used, in clock ticks.

@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plinth_db::renders;
+use plinth_service::storage::FirstIdentity;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{FailureCode, limits};
@@ -210,16 +211,26 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     until_no_job_lives(&deployment).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_with_a_folder_of_its_own_as_store_ends_with_this_reason() {
-    let deployment = Deployment::with_postgres_in_real_time().await;
-    assert_eq!(deployment.service.check_store_identity().await.unwrap(), Ok(()));
+/// Runs a worker whose store is a folder of its own, until it ends. Returns what it has printed.
+async fn output_with_own_store(deployment: &Deployment) -> String {
     let data = deployment.folder.path().join("own");
     let mut worker = program();
     worker.args(["worker", "--data", data.to_str().unwrap(), "--database-url", deployment.database.address()]);
     let done = tokio::task::spawn_blocking(move || worker.output()).await.unwrap().unwrap();
     let printed = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{printed}");
+    printed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_a_folder_of_its_own_as_store_ends_with_this_reason() {
+    let deployment = Deployment::with_postgres_in_real_time().await;
+    deployment.upload("chair", None).await;
+    let printed = output_with_own_store(&deployment).await;
+    assert!(printed.contains("it is empty, but this database has models or renders"), "{printed}");
+    assert!(printed.contains("write a text that no other store has to its object plinth-store-id"), "{printed}");
+    assert_eq!(deployment.service.check_store_identity(FirstIdentity::Create).await.unwrap(), Ok(()));
+    let printed = output_with_own_store(&deployment).await;
     assert!(printed.contains("does not belong to the database: it is empty"), "{printed}");
     assert!(printed.contains("to its object plinth-store-id"), "{printed}");
 }
