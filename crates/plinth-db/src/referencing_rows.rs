@@ -34,9 +34,10 @@ pub enum ReferencingRow {
     Render(Box<Render>),
 }
 
-/// Returns whether the database has a row of a model or of a render. Rows that are marked as deleted count, too.
-pub async fn has_models_or_renders(conn: &mut Conn) -> Result<bool> {
-    let sql = "SELECT id FROM models UNION ALL SELECT id FROM renders LIMIT 1";
+/// Returns whether the store should have a file of a model or of a render.
+pub async fn have_files(conn: &mut Conn) -> Result<bool> {
+    let sql = "SELECT id FROM models WHERE file_deleted_at IS NULL \
+               UNION ALL SELECT id FROM renders WHERE files IS NOT NULL AND deleted_at IS NULL LIMIT 1";
     Ok(conn.fetch_optional(sql, params![]).await?.is_some())
 }
 

@@ -23,6 +23,15 @@ impl LastMinute {
         self.until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| now < until)
     }
 
+    /// Returns whether an event has happened and was not forgotten.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    pub(crate) fn forget(&self) {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Forgets an event that has happened more than a minute before `now`. Returns whether there was one.
     pub(crate) fn forget_past(&self, now: Instant) -> bool {
         self.until.lock().unwrap_or_else(PoisonError::into_inner).take_if(|until| *until <= now).is_some()
@@ -43,6 +52,16 @@ mod tests {
         assert!(!event.is_recent(after(60)));
         event.note(after(50));
         assert!(event.is_recent(after(109)) && !event.is_recent(after(110)));
+    }
+
+    #[test]
+    fn an_event_is_noted_until_it_is_forgotten() {
+        let (event, begin) = (LastMinute::default(), Instant::now());
+        assert!(!event.is_noted());
+        event.note(begin);
+        assert!(event.is_noted() && !event.is_recent(begin + Duration::from_mins(2)));
+        event.forget();
+        assert!(!event.is_noted() && !event.is_recent(begin));
     }
 
     #[test]

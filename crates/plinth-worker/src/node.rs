@@ -299,7 +299,8 @@ struct FullDisk {
     cache_halving: LastMinute,
 }
 
-/// The tests of the machine and of the store after the failure of a job. In the minute after one has failed, the worker claims nothing.
+/// The tests of the machine and of the store after the failure of a job. After one has failed, it is repeated every minute, and the
+/// worker claims nothing until it has passed.
 #[derive(Debug, Default)]
 struct Tests {
     /// The machine could not render.
@@ -311,9 +312,9 @@ struct Tests {
 }
 
 impl Tests {
-    /// Returns whether a test has failed in the minute before `now`.
-    fn have_failed(&self, now: Instant) -> bool {
-        self.machine_failure.is_recent(now) || self.store_failure.is_recent(now)
+    /// Returns whether a test has failed and has not passed since then.
+    fn have_failed(&self) -> bool {
+        self.machine_failure.is_noted() || self.store_failure.is_noted()
     }
 }
 
@@ -336,10 +337,9 @@ fn after_test(failure: ChildFailure, result: TestResult) -> JobError {
 }
 
 impl Node {
-    /// Returns whether the worker may claim previews: the disk has room, and no test of the machine or of the store has failed in the
-    /// last minute.
+    /// Returns whether the worker may claim previews: the disk has room, and the tests of the machine and of the store have not failed.
     pub(crate) fn may_claim_previews(&self) -> bool {
-        self.has_room() && !self.tests.have_failed(Instant::now())
+        self.has_room() && !self.tests.have_failed()
     }
 
     /// Returns whether the disk has room for a job, and writing to it has not failed recently.
@@ -357,19 +357,19 @@ impl Node {
         if !self.prepare_disk().await {
             return WorkerState::DiskFull;
         }
-        if self.tests.machine_failure.forget_past(Instant::now()) {
-            self.test_machine(stop).await;
+        let Tests { machine_failure, store_failure, .. } = &self.tests;
+        let is_due = |failure: &LastMinute| failure.is_noted() && !failure.is_recent(Instant::now());
+        // Until a test has passed, its failure stays noted, so that no previews are claimed while it runs.
+        if is_due(machine_failure) && self.test_machine(stop).await == TestResult::Passed {
+            machine_failure.forget();
         }
-        if self.tests.machine_failure.is_recent(Instant::now()) {
+        if machine_failure.is_noted() {
             return WorkerState::CannotRender;
         }
-        if self.tests.store_failure.forget_past(Instant::now()) {
-            self.test_store(stop).await;
+        if is_due(store_failure) && self.test_store(stop).await == TestResult::Passed {
+            store_failure.forget();
         }
-        if self.tests.store_failure.is_recent(Instant::now()) {
-            return WorkerState::StoreUnreachable;
-        }
-        WorkerState::Claiming
+        if store_failure.is_noted() { WorkerState::StoreUnreachable } else { WorkerState::Claiming }
     }
 
     /// Tests whether this machine can still render, and notes if it cannot. Hardware encoders are not tested, because libx264 replaces
@@ -409,7 +409,7 @@ impl Node {
         match self.service.store_id().await {
             Ok(Some(found)) if found == expected => None,
             Ok(Some(_other)) => Some("the store belongs to another database".to_owned()),
-            Ok(None) => Some("the store has no identity; its file system may not be mounted".to_owned()),
+            Ok(None) => Some("the store has no identity; its file system may not be mounted (a server that starts writes a lost one)".to_owned()),
             Err(error) => Some(failure_message(&error)),
         }
     }
@@ -438,9 +438,9 @@ impl Node {
         }
     }
 
-    /// Returns whether a test of the store has failed in the last minute.
+    /// Returns whether a test of the store has failed and has not passed since then.
     pub(crate) fn has_lost_store(&self) -> bool {
-        self.tests.store_failure.is_recent(Instant::now())
+        self.tests.store_failure.is_noted()
     }
 
     /// Removes cached models if the disk has too little room for a job. A minute after writing has failed, tries it again: if it still
@@ -565,15 +565,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_claims_no_previews_in_the_minute_after_a_failed_test() {
-        let begin = Instant::now();
-        let after = |secs: u64| begin + Duration::from_secs(secs);
+    fn a_worker_claims_no_previews_after_a_failed_test_until_one_has_passed() {
         for is_of_store in [false, true] {
             let tests = Tests::default();
-            assert!(!tests.have_failed(begin));
+            assert!(!tests.have_failed());
             let failure = if is_of_store { &tests.store_failure } else { &tests.machine_failure };
-            failure.note(begin);
-            assert!(tests.have_failed(after(59)) && !tests.have_failed(after(60)));
+            failure.note(Instant::now());
+            // The test is repeated after a minute, and takes up to two more.
+            assert!(!failure.is_recent(Instant::now() + Duration::from_mins(1)) && tests.have_failed());
+            failure.forget();
+            assert!(!tests.have_failed());
         }
     }
 

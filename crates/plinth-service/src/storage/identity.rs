@@ -38,8 +38,8 @@ pub enum StoreMismatch {
         /// Identity of the store to which the database belongs.
         expected: String,
     },
-    /// The store is empty and the database has no identity, but models or renders.
-    #[error("it is empty, but this database has models or renders")]
+    /// The store is empty and the database has no identity, but files of models or renders.
+    #[error("it is empty, but this database has files of models or renders")]
     NoFiles,
     /// The store belongs to another database.
     #[error("it belongs to another database")]
@@ -124,10 +124,10 @@ impl Service {
         }
     }
 
-    /// Returns whether several machines can share the database, and it has models or renders, but the store is empty.
+    /// Returns whether several machines can share the database, and it has files of models or renders, but the store is empty.
     async fn lacks_files(&self) -> Result<bool> {
         Ok(self.db.is_shared()
-            && referencing_rows::has_models_or_renders(&mut self.db.read().await?).await?
+            && referencing_rows::have_files(&mut self.db.read().await?).await?
             && self.is_store_empty().await?)
     }
 

@@ -96,6 +96,18 @@ async fn a_used_database_without_an_identity_is_not_used_with_an_empty_store(add
     assert_eq!(service.store_id().await.unwrap(), service.expected_store_id().await.unwrap());
 }
 
+async fn a_database_whose_models_were_deleted_may_have_an_empty_store(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let uploaded = test_service.upload("chair", None).await.unwrap().result;
+    service.cancel_render(caller, uploaded.render_id.as_str()).await.unwrap();
+    service.delete_model(caller, uploaded.model_id.as_str()).await.unwrap();
+    let folder = TempDir::new().unwrap();
+    let emptied = test_service.elsewhere(address, &folder).await;
+    assert_eq!(emptied.check_store_identity(Create).await.unwrap(), Ok(()));
+    assert_eq!(emptied.store_id().await.unwrap(), emptied.expected_store_id().await.unwrap());
+}
+
 async fn an_operator_can_choose_an_empty_store_by_writing_an_identity(address: &str) {
     let test_service = TestService::new(address).await;
     test_service.model("chair").await;
@@ -138,6 +150,7 @@ mod both {
         a_restored_store_or_database_without_an_identity_gets_the_one_of_the_other
         a_worker_stores_no_first_identity
         a_used_database_without_an_identity_is_not_used_with_an_empty_store
+        a_database_whose_models_were_deleted_may_have_an_empty_store
         an_operator_can_choose_an_empty_store_by_writing_an_identity
         processes_that_start_together_agree_on_one_identity
         processes_that_start_together_agree_on_one_identity_in_s3

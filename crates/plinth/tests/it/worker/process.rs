@@ -227,7 +227,7 @@ async fn a_worker_with_a_folder_of_its_own_as_store_ends_with_this_reason() {
     let deployment = Deployment::with_postgres_in_real_time().await;
     deployment.upload("chair", None).await;
     let printed = output_with_own_store(&deployment).await;
-    assert!(printed.contains("it is empty, but this database has models or renders"), "{printed}");
+    assert!(printed.contains("it is empty, but this database has files of models or renders"), "{printed}");
     assert!(printed.contains("write a text that no other store has to its object plinth-store-id"), "{printed}");
     assert_eq!(deployment.service.check_store_identity(FirstIdentity::Create).await.unwrap(), Ok(()));
     let printed = output_with_own_store(&deployment).await;
