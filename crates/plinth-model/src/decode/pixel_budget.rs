@@ -13,7 +13,7 @@ fn decoding() -> MutexGuard<'static, u64> {
     DECODING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An image that is being decoded. Dropping this value ends its part of the budget.
+/// An image that is being decoded. Dropping this value lets other images begin.
 pub(super) struct Decoding {
     pixels: u64,
 }

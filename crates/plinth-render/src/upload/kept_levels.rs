@@ -9,8 +9,9 @@ use plinth_model::{Image, ImageFacts};
 use super::texture::{Level, WantedImage};
 use crate::cache::Cache;
 
-/// The mip levels of a scene are stored only if they take at most this fraction of the cache.
-const MAX_SHARE: u64 = 4;
+/// Minimum size of the cache, in multiples of the mip levels of a scene. In a smaller cache, the levels are not stored,
+/// because they would displace light.
+const MIN_CACHE_SIZE: u64 = 4;
 
 impl Cache {
     /// Returns the facts about an image that was decoded before. See [`plinth_model::KnownImages`].
@@ -33,7 +34,7 @@ pub(crate) type Levels = Arc<Vec<Level<'static>>>;
 /// Returns the name under which the levels of an image are stored. Returns `None` if they are not stored.
 pub(super) fn name(cache: &Cache, image: &Image, wanted: WantedImage) -> Option<String> {
     let encoded_hash = image.encoded_hash?;
-    // Level 0 is not stored, because decoding it takes little more time than reading it.
+    // Levels with level 0 are not stored, because they are many times as large as the encoded image.
     if wanted.first_level == 0 {
         return None;
     }
@@ -88,7 +89,7 @@ impl UnstoredLevels {
     /// Returns `images`, or nothing if they would take too much of the cache.
     pub(super) fn new(images: Vec<UnstoredImage>, cache: &Cache) -> Self {
         let bytes: u64 = images.iter().map(UnstoredImage::bytes).sum();
-        if bytes <= cache.most_bytes() / MAX_SHARE { Self(images) } else { Self::default() }
+        if bytes <= cache.most_bytes() / MIN_CACHE_SIZE { Self(images) } else { Self::default() }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
