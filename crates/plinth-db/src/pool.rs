@@ -40,7 +40,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of PostgreSQL connections that are reserved for workers. At most a quarter of all connections is
 /// reserved.
 const MAX_LEASE_CONNECTIONS: u32 = 4;
-/// Number of read-only connections to a SQLite database.
+/// Number of read-only connections to a SQLite database, without the one for pings.
 const SQLITE_READERS: u32 = 4;
 
 /// Time limits of transactions, so that a paused or unreachable machine does not hold locks that block other machines.
@@ -113,12 +113,22 @@ pub struct Db {
 
 #[derive(Clone, Debug)]
 enum Pools {
-    // SQLite allows one writer at a time, but its file lock does not serve waiting writers in order. So all writers
-    // share the one connection of `writer`, a pool that serves them in order.
-    Sqlite { writer: SqlitePool, readers: SqlitePool, checkpoints: Checkpoints, file: Arc<SqliteFile> },
-    // Workers use the connections in `leases` to renew their leases, which thus succeeds even while requests of clients
-    // use all connections in `requests`.
-    Postgres { requests: PgPool, leases: PgPool },
+    Sqlite {
+        // SQLite allows one writer at a time, but its file lock does not serve waiting writers in order. So all writers
+        // share the one connection of this pool, which serves them in order.
+        writer: SqlitePool,
+        readers: SqlitePool,
+        // The one connection of this pool is for pings, because slow queries may use all readers while the database responds.
+        pings: SqlitePool,
+        checkpoints: Checkpoints,
+        file: Arc<SqliteFile>,
+    },
+    Postgres {
+        requests: PgPool,
+        // Workers use these connections to renew their leases, which thus succeeds even while requests of clients use all
+        // connections in `requests`.
+        leases: PgPool,
+    },
 }
 
 impl Db {
@@ -177,10 +187,13 @@ impl Db {
     /// Runs a trivial query to check that the database responds, and checks that the file of a SQLite database is still in its place.
     /// The future should not be dropped before it ends: otherwise its connection cannot be used again until the database responds.
     pub async fn ping(&self) -> Result<()> {
-        if let Pools::Sqlite { file, .. } = &self.pools {
-            file.check().await?;
-        }
-        let mut conn = self.read().await?;
+        let mut conn = match &self.pools {
+            Pools::Sqlite { pings, file, .. } => {
+                file.check().await?;
+                Conn(Inner::Sqlite(pings.acquire().await?))
+            }
+            Pools::Postgres { .. } => self.read().await?,
+        };
         let sql = "SELECT CAST(1 AS BIGINT) AS one";
         let answered = timeout(PING_TIMEOUT, conn.fetch_one(sql, params![])).await;
         if let Ok(row) = answered {
@@ -223,8 +236,9 @@ impl Db {
     /// Closes all connections. Waits until the connections in use are returned to the pool.
     pub async fn close(&self) {
         match &self.pools {
-            Pools::Sqlite { writer, readers, checkpoints, .. } => {
+            Pools::Sqlite { writer, readers, pings, checkpoints, .. } => {
                 readers.close().await;
+                pings.close().await;
                 checkpoints.close().await;
                 writer.close().await;
             }
@@ -294,8 +308,10 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
     let connect = connect.create_if_missing(false);
     writer.set_connect_options(connect.clone());
     let checkpoints = Checkpoints::new(pool(1).connect_lazy_with(connect.clone()));
-    let readers = pool(SQLITE_READERS).connect_lazy_with(connect.pragma("query_only", "on"));
-    Ok(Pools::Sqlite { writer, readers, checkpoints, file })
+    let connect = connect.pragma("query_only", "on");
+    let readers = pool(SQLITE_READERS).connect_lazy_with(connect.clone());
+    let pings = pool(1).connect_lazy_with(connect);
+    Ok(Pools::Sqlite { writer, readers, pings, checkpoints, file })
 }
 
 async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
@@ -400,6 +416,18 @@ mod tests {
             connections.push(connection);
         }
         assert!(connections.len() < SQLITE_READERS as usize && !file.exists());
+    }
+
+    #[tokio::test]
+    async fn a_sqlite_database_responds_while_queries_use_all_readers() {
+        let database = TestDatabase::sqlite();
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        let mut used = Vec::new();
+        for _reader in 0..SQLITE_READERS {
+            used.push(db.read().await.unwrap());
+        }
+        assert!(timeout(Duration::from_millis(100), db.read()).await.is_err(), "no reader is left");
+        db.ping().await.unwrap();
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! folder.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -90,17 +90,19 @@ impl Cache {
     /// Returns the content that is stored under a name. Returns `None` if the file does not exist or is damaged.
     pub(crate) fn load(&self, name: &str) -> Option<Vec<u8>> {
         let path = self.folder.join(name);
-        let mut bytes = std::fs::read(&path).ok()?;
-        let is_whole = bytes.split_at_checked(HEAD).is_some_and(|(before, content)| before == head(content));
-        if !is_whole {
+        let mut file = File::open(&path).ok()?;
+        // The header is read on its own, so that the content need not be moved.
+        let (mut header, mut content) = (Vec::new(), Vec::new());
+        (&mut file).take(HEAD as u64).read_to_end(&mut header).ok()?;
+        file.read_to_end(&mut content).ok()?;
+        if header != head(&content) {
             // Removing the file may fail because another process has already deleted it.
             drop(std::fs::remove_file(&path));
             return None;
         }
         // The modification time records the last use. If the time cannot be updated, `trim` may delete the file sooner.
         drop(File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())));
-        bytes.drain(..HEAD);
-        Some(bytes)
+        Some(content)
     }
 
     /// Stores content under a name. If the cache exceeds its size limit, deletes the files that have not been used for
@@ -231,6 +233,16 @@ mod tests {
             assert_eq!(cache.load("a"), None, "{bytes:?}");
             assert!(!path.exists(), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn loaded_content_is_not_moved_away_from_its_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(&folder, 1 << 20);
+        cache.store("a", &[7; 1000]).unwrap();
+        let content = cache.load("a").unwrap();
+        assert_eq!(content, [7; 1000]);
+        assert!(content.capacity() < 1000 + HEAD, "{}", content.capacity());
     }
 
     #[test]

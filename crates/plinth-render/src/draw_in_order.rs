@@ -19,10 +19,6 @@ use crate::second_device::SecondDevice;
 
 /// A kind of picture that a renderer can draw.
 pub(crate) trait PictureKind: Sync {
-    /// Minimum number of pictures for which a second device saves time. For a smaller number, compiling the shaders
-    /// again for the second device takes longer than it saves.
-    const MIN_FOR_SECOND_DEVICE: usize;
-
     /// The data that is delivered for each picture.
     type Picture: Send;
     /// Additional render targets that each renderer needs.
@@ -57,7 +53,7 @@ pub(crate) fn draw<D: PictureKind>(
     kind: &D,
     deliver: &mut dyn FnMut(D::Picture) -> Result<Option<D::Picture>, RenderError>,
 ) -> Result<(), RenderError> {
-    let second_device = renderer.second_device(shots.len(), D::MIN_FOR_SECOND_DEVICE);
+    let second_device = renderer.second_device(scene, shots.len());
     let renderers = 1 + usize::from(second_device.is_some());
     let queue = ShotQueue::new(shots.len(), renderers * renderer.frames_in_flight() + 1);
     let spares = Mutex::new(Vec::new());
@@ -291,8 +287,6 @@ mod tests {
     struct Order(Mutex<Vec<&'static str>>);
 
     impl PictureKind for Order {
-        const MIN_FOR_SECOND_DEVICE: usize = usize::MAX;
-
         type Picture = ();
         type Targets = ();
 

@@ -62,9 +62,6 @@ impl Renderer<'_> {
 struct Frames;
 
 impl PictureKind for Frames {
-    // Measured, see `docs/decisions/0024-a-software-driver-draws-on-two-devices.md`.
-    const MIN_FOR_SECOND_DEVICE: usize = 60;
-
     type Picture = Frame;
     type Targets = ();
 

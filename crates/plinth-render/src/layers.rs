@@ -12,7 +12,6 @@ use crate::pipelines::Precision;
 use crate::readback::PlaneView;
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
-use crate::second_device::MIN_PICTURES;
 use crate::upload::pool::number_triangles;
 
 /// Number of bytes per pixel of the texture with normals and distances.
@@ -68,9 +67,6 @@ impl Renderer<'_> {
 struct Views;
 
 impl PictureKind for Views {
-    // A view takes longer to draw than a frame, because it also has depth and normals.
-    const MIN_FOR_SECOND_DEVICE: usize = MIN_PICTURES;
-
     type Picture = Layers;
     type Targets = GeometryTargets;
 
@@ -105,24 +101,4 @@ fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item =
         .skip(part.y as usize)
         .take(part.height as usize)
         .map(move |row| &mut row[left..right])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gpu::{Gpu, GpuOptions};
-    use crate::renderer::Picture;
-    use crate::triangle_scene::triangle_scene;
-
-    #[test]
-    fn a_software_driver_draws_20_views_on_two_devices() {
-        let scene = triangle_scene();
-        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
-        let mut renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
-        let mut uses_two = |views: usize| renderer.second_device(views, Views::MIN_FOR_SECOND_DEVICE).is_some();
-        let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        assert!(!uses_two(19));
-        assert_eq!(uses_two(20), gpu.is_software() && has_cores);
-    }
 }

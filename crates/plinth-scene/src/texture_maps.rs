@@ -104,7 +104,10 @@ const fn other(channel: usize) -> usize {
 }
 
 fn is_white(image: &Image, channel: usize) -> bool {
-    image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[channel] == 255)
+    match image.pixels.known_facts() {
+        Some(facts) => facts.least[channel] == 255,
+        None => image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[channel] == 255),
+    }
 }
 
 /// Returns a copy of an image in which a channel is white.
@@ -116,6 +119,8 @@ fn whitened(image: &Image, channel: usize) -> Image {
 
 #[cfg(test)]
 mod tests {
+    use plinth_model::{ImageFacts, Pixels};
+
     use super::*;
 
     #[test]
@@ -178,6 +183,20 @@ mod tests {
         assert_eq!((texel_of(&model, 0), model.images.len()), (None, 1));
         remove_map(&mut model, 1, "metalnessMap", &mut whitened_images);
         assert_eq!((texel_of(&model, 1).unwrap(), model.images.len()), (&[10, 20, 255, 40][..], 1));
+    }
+
+    #[test]
+    fn a_known_image_with_a_white_channel_is_not_decoded() {
+        let facts = ImageFacts { least: [10, 20, 255, 40] };
+        let pixels = Pixels::known(facts, 0, || panic!("the image was decoded"));
+        let mut model = model_of([10, 20, 255, 40], 2);
+        model.images[0] = Arc::new(Image { pixels, ..Image::clone(&model.images[0]) });
+        let mut whitened_images = WhitenedImages::default();
+        remove_map(&mut model, 0, "roughnessMap", &mut whitened_images);
+        remove_map(&mut model, 1, "metalnessMap", &mut whitened_images);
+        assert!(model.materials[0].metallic_roughness_texture.is_none());
+        assert!(model.materials[1].metallic_roughness_texture.is_some());
+        assert_eq!(model.images.len(), 1);
     }
 
     #[test]

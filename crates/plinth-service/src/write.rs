@@ -12,6 +12,7 @@ use plinth_store::{ObjectKey, StoreError};
 use tracing::Instrument as _;
 
 use crate::access::{Caller, check_current_rights, check_is_signed_in};
+use crate::clock::Clock;
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
@@ -59,6 +60,19 @@ impl Service {
         E: From<DbError> + Send + 'static,
     {
         self.write_on(&self.leases, work).await
+    }
+
+    /// Runs `work` in a transaction as [`write_lease`](Self::write_lease) does, but passes it the clock. `work` must read the time after
+    /// it has locked the rows that it changes. It may wait for a lock for seconds, and clients that list the latest changes meanwhile would
+    /// miss a change with an earlier time.
+    pub(crate) async fn write_lease_with_clock<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, Clock) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
+        let clock = self.options.clock.clone();
+        self.leases.write(move |tx| work(tx, clock)).await
     }
 
     async fn write_on<T, E, F>(&self, db: &Db, work: F) -> std::result::Result<T, E>

@@ -37,16 +37,17 @@ impl FileForm {
 
     /// Returns the next field; `None` at the end of the form. The previous field must have been read or skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Field<'_>>> {
-        self.fields += 1;
+        let heads = &self.heads;
+        let field = heads.read(self.parts.next_field()).await.map_err(|error| {
+            let too_long = |problem: String| PageError::new(StatusCode::BAD_REQUEST, &problem);
+            heads.problem().map_or_else(|| broken(&error), too_long)
+        })?;
+        self.fields += usize::from(field.is_some());
         if self.fields > limits::FORM_FIELDS {
             let message = format!("the form has more than {} fields", limits::FORM_FIELDS);
             return Err(PageError::new(StatusCode::BAD_REQUEST, &message));
         }
-        let heads = &self.heads;
-        heads.read(self.parts.next_field()).await.map_err(|error| {
-            let too_long = |problem: String| PageError::new(StatusCode::BAD_REQUEST, &problem);
-            heads.problem().map_or_else(|| broken(&error), too_long)
-        })
+        Ok(field)
     }
 }
 
@@ -70,4 +71,31 @@ pub(crate) async fn skip(mut field: Field<'_>) -> Result<()> {
 
 fn broken(error: &MultipartError) -> PageError {
     PageError::new(error.status(), &format!("the form cannot be read: {}", error.body_text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::CONTENT_TYPE;
+
+    use super::*;
+
+    /// Reads a form with this number of fields. Returns the number of fields that were read.
+    async fn read(fields: usize) -> Result<usize> {
+        let field = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(fields);
+        let request = Request::post("/").header(CONTENT_TYPE, "multipart/form-data; boundary=x");
+        let mut form = FileForm::from(request.body(Body::from(format!("{field}--x--\r\n"))).unwrap()).await?;
+        let mut read = 0;
+        while let Some(field) = form.next().await? {
+            skip(field).await?;
+            read += 1;
+        }
+        Ok(read)
+    }
+
+    #[tokio::test]
+    async fn a_form_has_a_maximum_number_of_fields() {
+        assert_eq!(read(256).await, Ok(256));
+        let expected = PageError::new(StatusCode::BAD_REQUEST, "the form has more than 256 fields");
+        assert_eq!(read(257).await, Err(expected));
+    }
 }

@@ -77,7 +77,7 @@ impl Form {
         let field = heads.read(parts.next_field()).await.map_err(|error| {
             heads.problem().map_or_else(|| broken(malformed, &error), |problem| rejected(malformed, &problem))
         })?;
-        self.fields += 1;
+        self.fields += usize::from(field.is_some());
         if self.fields > limits::FORM_FIELDS {
             return Err(rejected(malformed, &format!("the form has more than {} fields", limits::FORM_FIELDS)));
         }
@@ -106,29 +106,38 @@ impl Part<'_> {
         quoted.or_else(|| disposition.and_then(encoded_name)).unwrap_or_default()
     }
 
-    /// Returns the next chunk of the field's content, or `None` at the end of the field.
+    /// Returns the next chunk of a file's content, or `None` at the end of the file.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>> {
+        self.chunk_or(ErrorCode::FileTooLarge).await
+    }
+
+    /// Returns the next chunk of the field's content, or `None` at the end of the field.
+    /// Errors: `code` if the fields so far are too large together.
+    async fn chunk_or(&mut self, code: ErrorCode) -> Result<Option<Bytes>> {
         let chunk = self.field.chunk().await.map_err(|error| broken(self.malformed, &error))?;
         let bytes = chunk.as_ref().map_or(0, Bytes::len) as u64;
-        let too_large = || ApiError::new(ErrorCode::FileTooLarge, "the fields of the form are too large together");
+        let too_large = || ApiError::new(code, "the fields of the form are too large together");
         *self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
         Ok(chunk)
     }
 
-    /// Reads and discards the field. Errors: if the unknown fields of the form together exceed their size limit.
+    /// Reads and discards the field. Errors: `bad_request` if the unknown fields of the form together exceed their size
+    /// limit.
     pub(crate) async fn skip(mut self) -> Result<()> {
-        while let Some(piece) = self.chunk().await? {
+        let too_large = ErrorCode::BadRequest;
+        while let Some(piece) = self.chunk_or(too_large).await? {
             *self.skipped += piece.len();
-            check_length(*self.skipped, limits::FORM_UNKNOWN_BYTES)?;
+            check_length(*self.skipped, limits::FORM_UNKNOWN_BYTES, too_large)?;
         }
         Ok(())
     }
 
-    /// Reads the whole field into memory. Errors: if the field has more than `limit` bytes.
+    /// Reads the whole field into memory. Errors: `bad_request` if the field has more than `limit` bytes.
     async fn bytes(mut self, limit: usize) -> Result<Bytes> {
+        let too_large = ErrorCode::BadRequest;
         let mut all = BytesMut::new();
-        while let Some(piece) = self.chunk().await? {
-            check_length(all.len() + piece.len(), limit)?;
+        while let Some(piece) = self.chunk_or(too_large).await? {
+            check_length(all.len() + piece.len(), limit, too_large)?;
             all.extend_from_slice(&piece);
         }
         Ok(all.freeze())
@@ -152,12 +161,14 @@ impl Part<'_> {
 
     /// Receives render settings as JSON text. A long text is stored on disk until the handler has received the whole
     /// form. Only then the handler reserves memory and parses the text, so no memory is reserved during a slow upload.
+    /// Errors: `invalid_settings` if the text is too long.
     pub(crate) async fn render_settings(mut self, service: &Service) -> Result<RenderSettingsText> {
+        let too_large = ErrorCode::InvalidSettings;
         let name = self.name();
         let (mut text, mut bytes) = (FieldText::default(), 0);
-        while let Some(piece) = self.chunk().await? {
+        while let Some(piece) = self.chunk_or(too_large).await? {
             bytes += piece.len();
-            check_length(bytes, limits::JSON_RENDER_BYTES)?;
+            check_length(bytes, limits::JSON_RENDER_BYTES, too_large)?;
             text.write(service, &piece, limits::JSON_RENDER_BYTES).await?;
         }
         Ok(RenderSettingsText { name, text })
@@ -195,11 +206,12 @@ fn encoded_name(disposition: &str) -> Option<String> {
     })
 }
 
-fn check_length(bytes: usize, most: usize) -> Result<()> {
+/// Errors: `code` if `bytes` exceeds `most`.
+fn check_length(bytes: usize, most: usize, code: ErrorCode) -> Result<()> {
     if bytes <= most {
         return Ok(());
     }
-    Err(ApiError::new(ErrorCode::FileTooLarge, format!("a form field has more than {most} bytes")))
+    Err(ApiError::new(code, format!("a form field has more than {most} bytes")))
 }
 
 fn text_of(name: &str, bytes: Bytes, malformed: ErrorCode) -> Result<String> {
@@ -218,6 +230,27 @@ fn rejected(code: ErrorCode, message: &str) -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Reads a form with this number of fields. Returns the number of fields that were read.
+    async fn read(fields: usize) -> Result<usize> {
+        let field = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(fields);
+        let request = Request::post("/").header(CONTENT_TYPE, "multipart/form-data; boundary=x");
+        let request = request.body(Body::from(format!("{field}--x--\r\n"))).unwrap();
+        let mut form = Form::from(request, ErrorCode::UploadFailed, 0).await?;
+        let mut read = 0;
+        while let Some(part) = form.next().await? {
+            part.skip().await?;
+            read += 1;
+        }
+        Ok(read)
+    }
+
+    #[tokio::test]
+    async fn a_form_has_a_maximum_number_of_fields() {
+        assert_eq!(read(256).await.unwrap(), 256);
+        let error = format!("{:?}", read(257).await.unwrap_err());
+        assert!(error.contains("UploadFailed, status: 400, message: \"the form has more than 256 fields\""), "{error}");
+    }
 
     #[test]
     fn encoded_names_are_decoded() {

@@ -35,7 +35,7 @@ pub type KnownImages<'a> = &'a (dyn Fn(&[u8; 16], (u32, u32)) -> Option<ImageFac
 impl Pixels {
     /// Creates pixels that `decode` returns when they are first read. `encoded_bytes` is the number of bytes that `decode`
     /// keeps in memory.
-    pub(crate) fn known(
+    pub fn known(
         facts: ImageFacts,
         encoded_bytes: usize,
         decode: impl Fn() -> Vec<u8> + Send + Sync + 'static,

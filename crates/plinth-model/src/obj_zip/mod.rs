@@ -18,7 +18,7 @@ use crate::limits::{Budget, Limits};
 use crate::warnings::Warnings;
 
 /// Maximum size of all unpacked files of an archive in bytes.
-const UNPACKED_BYTES: u64 = 500_000_000;
+pub const UNPACKED_BYTES: u64 = 500 << 20;
 
 /// A converted model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +109,21 @@ mod tests {
         }
         assert_eq!(triangles(&[("a.obj", TRIANGLE), ("__MACOSX/._a.obj", "junk")]), 1);
         assert_eq!(convert(&[("../a.obj", TRIANGLE)]), Err(ImportError::ObjCount { count: 0 }));
+    }
+
+    /// The size that the archive declares for an unused file is patched, so that the test needs no large file.
+    #[test]
+    fn archives_unpack_to_at_most_500_mb() {
+        const MOST: u32 = 500 << 20;
+        let valid = zip(&[("a.obj", TRIANGLE), ("unused.txt", "")]);
+        let size_at = valid.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap() + 24;
+        let unpacking_to = |total: u32| {
+            let mut bytes = valid.clone();
+            bytes[size_at..size_at + 4].copy_from_slice(&(total - TRIANGLE.len() as u32).to_le_bytes());
+            glb_from_zip(&bytes, &Limits::default()).map(drop)
+        };
+        assert_eq!(unpacking_to(MOST), Ok(()));
+        assert_eq!(unpacking_to(MOST + 1), Err(ImportError::TooLarge { limit: MOST.into() }));
     }
 
     #[test]

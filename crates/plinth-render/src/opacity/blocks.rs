@@ -24,28 +24,19 @@ pub(super) struct OpaqueBlocks {
 }
 
 impl OpaqueBlocks {
+    /// Examines an image. If it is known to have no translucent texel, its pixels are not read.
     pub(super) fn new(image: &Image) -> Self {
         let size = [image.width.max(1), image.height.max(1)];
-        let (width, block) = (size[0] as usize, BLOCK as usize);
-        let columns = width.div_ceil(block);
-        let texels = image.pixels.as_chunks::<4>().0;
-        let translucent_of = |rows: &[[u8; 4]]| {
-            let mut translucent = vec![false; columns];
-            for row in rows.chunks(width) {
-                for (translucent, block) in translucent.iter_mut().zip(row.chunks(block)) {
-                    *translucent |= block.iter().any(|texel| texel[3] != u8::MAX);
-                }
-            }
-            translucent
-        };
-        let rows: Vec<Vec<bool>> = texels.par_chunks(width * block).map(translucent_of).collect();
+        let [columns, rows] = size.map(|side| side.div_ceil(BLOCK) as usize);
         let stride = columns + 1;
-        let mut sums = vec![0; stride * (rows.len() + 1)];
-        for (y, row) in rows.iter().enumerate() {
-            let mut in_row = 0;
-            for (x, translucent) in row.iter().enumerate() {
-                in_row += u32::from(*translucent);
-                sums[(y + 1) * stride + x + 1] = sums[y * stride + x + 1] + in_row;
+        let mut sums = vec![0; stride * (rows + 1)];
+        if image.pixels.known_facts().is_none_or(|facts| facts.least[3] != u8::MAX) {
+            for (y, row) in translucent_blocks(image, size[0] as usize).iter().enumerate() {
+                let mut in_row = 0;
+                for (x, translucent) in row.iter().enumerate() {
+                    in_row += u32::from(*translucent);
+                    sums[(y + 1) * stride + x + 1] = sums[y * stride + x + 1] + in_row;
+                }
             }
         }
         Self { size, stride, sums }
@@ -69,6 +60,21 @@ impl OpaqueBlocks {
     }
 }
 
+/// Returns for each row of blocks which of them contain a translucent texel. `width` is the width of the image in texels.
+fn translucent_blocks(image: &Image, width: usize) -> Vec<Vec<bool>> {
+    let block = BLOCK as usize;
+    let translucent_of = |rows: &[[u8; 4]]| {
+        let mut translucent = vec![false; width.div_ceil(block)];
+        for row in rows.chunks(width) {
+            for (translucent, block) in translucent.iter_mut().zip(row.chunks(block)) {
+                *translucent |= block.iter().any(|texel| texel[3] != u8::MAX);
+            }
+        }
+        translucent
+    };
+    image.pixels.as_chunks::<4>().0.par_chunks(width * block).map(translucent_of).collect()
+}
+
 /// Returns the blocks that are read between two texture coordinates along an axis with `size` texels, as one or two
 /// ranges.
 fn blocks([low, high]: [f32; 2], size: u32, wrap: Wrap) -> [Option<RangeInclusive<usize>>; 2] {
@@ -90,6 +96,8 @@ fn blocks([low, high]: [f32; 2], size: u32, wrap: Wrap) -> [Option<RangeInclusiv
 
 #[cfg(test)]
 mod tests {
+    use plinth_model::{ImageFacts, Pixels};
+
     use super::*;
 
     /// Returns the blocks of an image in which the listed texels are translucent.
@@ -137,5 +145,19 @@ mod tests {
             let corner = image(width, height, &[[width - 1, height - 1]]);
             assert!(!all_opaque(&corner, [0.0; 2], [1.0; 2], Wrap::Repeat), "{width}×{height}");
         }
+    }
+
+    #[test]
+    fn the_pixels_of_a_known_image_are_read_only_if_some_are_translucent() {
+        let known = |alpha: u8, decode: fn() -> Vec<u8>| {
+            let pixels = Pixels::known(ImageFacts { least: [0, 0, 0, alpha] }, 0, decode);
+            OpaqueBlocks::new(&Image { width: 5, height: 9, pixels, ..Image::default() })
+        };
+        let opaque = known(255, || panic!("the image was decoded"));
+        assert_eq!((opaque.size, opaque.stride), ([5, 9], 3));
+        assert_eq!(opaque.sums, image(5, 9, &[]).sums);
+        assert!(all_opaque(&opaque, [-0.2; 2], [1.2; 2], Wrap::Repeat));
+        let translucent = known(254, || [255, 255, 255, 254].repeat(5 * 9));
+        assert!(!all_opaque(&translucent, [0.5; 2], [0.5; 2], Wrap::Repeat));
     }
 }

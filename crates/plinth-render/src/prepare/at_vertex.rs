@@ -85,16 +85,56 @@ const MATT: f32 = 0.4;
 /// Returns whether the surface is polished at a vertex, which means that its reflections show small changes of the
 /// normal.
 pub(crate) fn is_polished(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> bool {
-    least_roughness(model, material, primitive, v) < MATT
+    let is_smooth = |roughness, map| is_smooth(model, (roughness, map), primitive, v);
+    let coat = material.clearcoat.filter(|coat| coat.factor > 0.0);
+    is_smooth(material.perceptual_roughness, material.metallic_roughness_texture)
+        || coat.is_some_and(|coat| is_smooth(coat.roughness, coat.roughness_texture))
 }
 
-/// Returns the perceptual roughness of the smoothest layer at a vertex.
-fn least_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> f32 {
-    let (_, base) = metallic_roughness(model, material, primitive, v);
-    match material.clearcoat {
-        Some(coat) if coat.factor > 0.0 => {
-            base.min(coat.roughness * share(texel(model, coat.roughness_texture, primitive, v)[1]))
-        }
-        _ => base,
+/// Returns whether a layer of the surface is smooth at a vertex. Its roughness is multiplied by the green values of its
+/// map, which are read only if they decide.
+fn is_smooth(model: &Model, (roughness, map): (f32, Option<TextureRef>), primitive: &Primitive, v: usize) -> bool {
+    let is_smooth_with = |green: u8| roughness * share(green) < MATT;
+    let image = map.and_then(|map| model.images.get(model.textures.get(map.texture)?.image));
+    let least = image.and_then(|image| image.pixels.known_facts()).map(|facts| facts.least[1]);
+    let may_be_smooth = least.is_none_or(is_smooth_with);
+    is_smooth_with(u8::MAX) || (may_be_smooth && is_smooth_with(texel(model, map, primitive, v)[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_model::{Clearcoat, Image, ImageFacts, Pixels, Sampler, Texture};
+
+    use super::*;
+
+    #[test]
+    fn a_known_map_is_read_only_if_it_decides_whether_a_surface_is_polished() {
+        let pixels = Pixels::known(ImageFacts { least: [0, 128, 0, 0] }, 0, || vec![0, 255, 0, 0, 0, 128, 0, 0]);
+        let image = Image { width: 2, height: 1, pixels, ..Image::default() };
+        let unread = Image {
+            pixels: Pixels::known(ImageFacts { least: [0, 128, 0, 0] }, 0, || panic!("the image was decoded")),
+            ..image.clone()
+        };
+        let model = Model {
+            images: vec![image.into(), unread.into()],
+            textures: [0, 1].map(|image| Texture { image, sampler: Sampler::default() }).into(),
+            ..Model::default()
+        };
+        let primitive = Primitive { uvs: vec![vec![[0.25, 0.5], [0.75, 0.5]]], ..Primitive::default() };
+        let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
+        let polished = |perceptual_roughness: f32, texture: usize, v: usize| {
+            let metallic_roughness_texture = map(texture);
+            let material = Material { perceptual_roughness, metallic_roughness_texture, ..Material::default() };
+            is_polished(&model, &material, &primitive, v)
+        };
+        assert!(!polished(0.7, 0, 0) && polished(0.7, 0, 1));
+        assert!(!polished(0.9, 1, 1), "half of it is matt, too");
+        assert!(polished(0.3, 1, 0), "a map does not increase it");
+        let coated = |factor: f32| {
+            let clearcoat =
+                Some(Clearcoat { factor, roughness: 0.7, roughness_texture: map(0), ..Clearcoat::default() });
+            is_polished(&model, &Material { clearcoat, ..Material::default() }, &primitive, 1)
+        };
+        assert!(coated(1.0) && !coated(0.0));
     }
 }

@@ -128,14 +128,11 @@ pub(crate) fn upload(
         AlphaTest { slots, layout, group, inputs }
     });
     let is_transmissive = key.class == DrawClass::Transmissive;
-    let refracts = is_transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
+    let refracts = refracts(material);
     // The same factor as in `lib/transmission.wgsl`.
     let blurs = is_transmissive && uniform.roughness * (2.0 * uniform.ior - 2.0).clamp(0.0, 1.0) > 0.0;
-    // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
-    // does not.
-    let lucid = mean_transmission(model, material) > 0.5 && !refracts;
     let overlay = material.overlay;
-    let shadowless = lucid || overlay;
+    let shadowless = overlay || is_lucid(model, material);
     let opaque_texels = None;
     MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, blurs, shadowless, overlay, opaque_texels }
 }
@@ -147,21 +144,46 @@ fn is_alpha_tested(key: &VariantKey) -> bool {
     has_alpha || key.defines.contains("BLEND") || key.defines.contains(MASKED_GLASS)
 }
 
-/// Returns the images of which the uploaded materials contain the mean.
-pub(crate) fn averaged_images(model: &Model) -> impl Iterator<Item = usize> {
-    let of_material = |material: &Material| {
-        let transmission = material.transmission?;
-        let maps = [material.metallic_roughness_texture, transmission.texture];
-        Some(maps.map(|map| Some(model.textures.get(map?.texture)?.image)))
+/// Returns whether the surface encloses a volume, so that light is refracted where it enters and leaves the volume.
+fn refracts(material: &Material) -> bool {
+    draw_class(material) == DrawClass::Transmissive && material.volume.is_some_and(|volume| volume.thickness > 0.0)
+}
+
+/// Mean transmission above which a surface that does not refract light is lucid.
+const LUCID: f32 = 0.5;
+
+/// Returns whether a surface is lucid, which means that it casts no shadow because it transmits most light.
+fn is_lucid(model: &Model, material: &Material) -> bool {
+    may_be_lucid(material) && mean_transmission(model, material) > LUCID
+}
+
+/// Returns whether a surface is lucid unless its maps reduce its transmission.
+fn may_be_lucid(material: &Material) -> bool {
+    // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
+    // does not.
+    material.transmission.is_some_and(|transmission| transmission.factor > LUCID) && !refracts(material)
+}
+
+/// Returns the maps of metalness and of transmission whose means determine whether a surface is lucid.
+fn averaged_maps(material: &Material) -> [Option<TextureRef>; 2] {
+    let Some(transmission) = material.transmission.filter(|_transmission| may_be_lucid(material)) else {
+        return [None; 2];
     };
-    model.materials.iter().filter_map(of_material).flatten().flatten()
+    [material.metallic_roughness_texture.filter(|_map| material.metallic > 0.0), transmission.texture]
+}
+
+/// Returns the images whose pixels are read when the materials are uploaded.
+pub(crate) fn averaged_images(model: &Model) -> impl Iterator<Item = usize> {
+    let maps = model.materials.iter().flat_map(averaged_maps).flatten();
+    maps.filter_map(|map| Some(model.textures.get(map.texture)?.image))
 }
 
 /// Returns the fraction of light that a material transmits, averaged over its textures. Metals transmit none.
 fn mean_transmission(model: &Model, material: &Material) -> f32 {
-    material.transmission.map_or(0.0, |transmission| {
-        let metalness = material.metallic * mean_of_channel(model, material.metallic_roughness_texture, 2);
-        transmission.factor * mean_of_channel(model, transmission.texture, 0) * (1.0 - metalness)
+    let [metalness, transmission] = averaged_maps(material);
+    material.transmission.map_or(0.0, |of_material| {
+        let metalness = material.metallic * mean_of_channel(model, metalness, 2);
+        of_material.factor * mean_of_channel(model, transmission, 0) * (1.0 - metalness)
     })
 }
 
@@ -399,7 +421,7 @@ fn layout(gpu: &Gpu, slots: usize) -> wgpu::BindGroupLayout {
 
 #[cfg(test)]
 mod tests {
-    use plinth_model::{Image, Iridescence, Transmission};
+    use plinth_model::{Image, ImageFacts, Iridescence, Pixels, Transmission};
 
     use super::*;
 
@@ -422,6 +444,36 @@ mod tests {
         for (metallic, map, blue, expected) in without_map.into_iter().chain(with_map) {
             let found = mean(metallic, map, blue);
             assert!((found - expected).abs() < 1e-6, "{metallic} {map:?} {blue}: {found}");
+        }
+    }
+
+    #[test]
+    fn pixels_are_read_only_where_they_determine_whether_a_surface_casts_a_shadow() {
+        let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
+        let unread = || {
+            let pixels = Pixels::known(ImageFacts { least: [0; 4] }, 0, || panic!("the image was decoded"));
+            Image { width: 1, height: 1, pixels, ..Image::default() }.into()
+        };
+        let model = |material: &Material| Model {
+            materials: vec![material.clone()],
+            textures: [0, 1].map(|image| Texture { image, sampler: Sampler::default() }).into(),
+            images: vec![unread(), unread()],
+            ..Model::default()
+        };
+        let transmits = |factor: f32| Some(Transmission { factor, texture: map(1) });
+        let pane = Material { transmission: transmits(0.8), metallic_roughness_texture: map(0), ..Material::default() };
+        let volume = Some(Volume { thickness: 0.1, ..Volume::default() });
+        let averaged = |material: &Material| averaged_images(&model(material)).collect::<Vec<_>>();
+        assert_eq!(averaged(&pane), [0, 1]);
+        assert_eq!(averaged(&Material { metallic: 0.0, ..pane.clone() }), [1]);
+        assert_eq!(averaged(&Material { volume, unlit: true, ..pane.clone() }), [0, 1], "it does not refract");
+        let shadows = [
+            Material { volume, ..pane.clone() },
+            Material { transmission: transmits(0.5), ..pane.clone() },
+            Material { transmission: None, ..pane },
+        ];
+        for material in shadows {
+            assert!(averaged(&material).is_empty() && !is_lucid(&model(&material), &material), "{material:?}");
         }
     }
 

@@ -6,8 +6,12 @@ use std::io::{Read as _, Write as _};
 use crate::models::ModelContents;
 use plinth_model::obj_zip::{self, ImportError};
 use plinth_model::{Inventory, LoadOptions, inspect};
+use plinth_spec::limits;
 use plinth_spec::wire::Animation;
 use serde::{Deserialize, Serialize};
+
+// The model reader does not know the limits of the service.
+const _: () = assert!(obj_zip::UNPACKED_BYTES == limits::ZIP_UNPACKED_BYTES, "one limit for unpacked archives");
 
 /// Result of checking a model file. A checker process prints it as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

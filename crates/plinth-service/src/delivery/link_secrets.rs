@@ -2,7 +2,7 @@
 //! rotation takes effect at once in all processes.
 
 use plinth_db::{Conn, Tx, link_secrets};
-use plinth_spec::id::LENGTH;
+use plinth_spec::id::{LENGTH, is_well_formed};
 use plinth_spec::limits;
 use plinth_store::LinkSecret;
 
@@ -65,8 +65,12 @@ impl Service {
 }
 
 /// Finds the secret with the identifier `id`, which a link contains. Returns `None` if the links of the secret are no
-/// longer valid.
+/// longer valid, or if no secret can have the identifier.
 pub(super) async fn find_secret(conn: &mut Conn, id: &str, now: i64) -> Result<Option<LinkSecret>> {
+    // The identifier comes from a client. PostgreSQL rejects a text with a NUL character.
+    if !id.is_empty() && !is_well_formed(id) {
+        return Ok(None);
+    }
     Ok(link_secrets::find(conn, id, now).await?.map(secret))
 }
 

@@ -58,16 +58,18 @@ impl Service {
     }
 
     async fn reclaim_expired_lease(&self, lost: Lost) -> Result<bool> {
-        let reclaimed = self.write_lease(move |tx, now| {
+        let reclaimed = self.write_lease_with_clock(move |tx, clock| {
             Box::pin(async move {
                 let Lost { render, token, losses } = lost;
                 if accounts::try_lock(tx, &render.payer_id).await?.is_none() {
                     return Ok(false);
                 }
                 // The worker may have renewed its lease after the list was read.
-                if !leases::is_lost(tx, &render.id, &token, now).await? {
+                let begun = clock.next_ms(tx).await?;
+                if !leases::is_lost(tx, &render.id, &token, begun).await? {
                     return Ok(false);
                 }
+                let now = clock.next_ms(tx).await?;
                 let is_packaging = render.hls_status == HlsStatus::Processing;
                 let collected = match (is_packaging, losses < limits::LOSSES) {
                     (true, true) => requeue_packaging(tx, &render, &token, now).await?,
@@ -76,7 +78,7 @@ impl Service {
                     (false, false) => {
                         let message =
                             "the render nodes of this render stopped responding, could not render, or had full disks";
-                        fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
+                        fail(tx, &clock, &render, &token, FailureCode::Reaped, message).await?.is_ok()
                     }
                 };
                 Ok::<_, ServiceError>(collected)

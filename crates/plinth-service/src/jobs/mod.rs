@@ -18,4 +18,4 @@ pub use files::{RenderFiles, StoredFile};
 pub use plinth_db::leases::Worker;
 pub use plinth_db::workers::WorkerRow;
 pub use queue::Queue;
-pub(crate) use report::LATE_MS;
+pub(crate) use report::{LATE_MS, first_line};

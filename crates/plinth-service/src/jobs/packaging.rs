@@ -36,10 +36,11 @@ impl Service {
         bytes: Option<u64>,
     ) -> Result<std::result::Result<(), LeaseLost>> {
         let claim = claim.clone();
-        let reported = self.write_lease(move |tx, now| {
+        let reported = self.write_lease_with_clock(move |tx, clock| {
             Box::pin(async move {
                 let held = leases::find_leased(tx, &claim.render.id, &claim.token).await?;
                 let Some(render) = held else { return Ok(Err(LeaseLost)) };
+                let now = clock.next_ms(tx).await?;
                 move_packaging(tx, &render, &claim.token, (event, bytes), now).await
             })
         });

@@ -11,6 +11,7 @@ use plinth_store::{attempt_prefix, render_prefix};
 use super::claim::{Claim, LeaseLost};
 use super::files::RenderFiles;
 use crate::billing::refund;
+use crate::clock::Clock;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -66,8 +67,8 @@ impl Service {
     pub async fn fail_render(&self, claim: &Claim, code: FailureCode, message: &str) -> Reported {
         let claim = claim.clone();
         let message = first_line(message);
-        let failed = self.write_lease(move |tx, now| {
-            Box::pin(async move { fail(tx, &claim.render, &claim.token, code, &message, now).await })
+        let failed = self.write_lease_with_clock(move |tx, clock| {
+            Box::pin(async move { fail(tx, &clock, &claim.render, &claim.token, code, &message).await })
         });
         failed.await
     }
@@ -77,7 +78,7 @@ impl Service {
         F: FnOnce(&Render, Report) -> Result<Report> + Send + 'static,
     {
         let claim = claim.clone();
-        let reported = self.write_lease(move |tx, now| {
+        let reported = self.write_lease_with_clock(move |tx, clock| {
             Box::pin(async move {
                 let Some(render) = leases::find_leased(tx, &claim.render.id, &claim.token).await? else {
                     return Ok(Err(LeaseLost));
@@ -90,6 +91,7 @@ impl Service {
                     ServiceError::internal(format!("'{}' in the state '{}'", event.as_str(), render.status.as_str()))
                 })?;
                 let report = fill(&render, Report::new(render.status, to, render.hls_status))?;
+                let now = clock.next_ms(tx).await?;
                 let used = queue::measure_slot(tx, &render.id, &claim.token, now, report.is_last).await?;
                 let done = leases::report(tx, &render.id, &claim.token, &report, now).await?;
                 queue::charge_slot(tx, used, now).await?;
@@ -107,17 +109,18 @@ impl Service {
 }
 
 /// Marks a claimed render as failed, refunds it unless the model caused the failure, and schedules its files for
-/// deletion.
+/// deletion. Locks the paying account and the render, and then reads the time of the failure.
 pub(super) async fn fail(
     tx: &mut Tx,
+    clock: &Clock,
     render: &Render,
     token: &str,
     code: FailureCode,
     message: &str,
-    now: i64,
 ) -> Reported {
     accounts::lock(tx, &render.payer_id).await?;
     let Some(render) = leases::find_leased(tx, &render.id, token).await? else { return Ok(Err(LeaseLost)) };
+    let now = clock.next_ms(tx).await?;
     let Some(to) = render.status.after(RenderEvent::Fail) else { return Ok(Err(LeaseLost)) };
     let hls = render.hls_status.after(HlsEvent::Skip).unwrap_or(HlsStatus::Skipped);
     let failure = Some((code, message.to_owned()));
@@ -143,7 +146,9 @@ fn stored_warnings(warnings: &[String]) -> Vec<String> {
     stored.chain((omitted > 0).then(|| format!("and {omitted} more warnings"))).collect()
 }
 
-fn first_line(message: &str) -> String {
+/// Returns the first line of a message in the form in which it is stored: shortened, and without control characters, because databases
+/// cannot store all of them.
+pub(crate) fn first_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(MESSAGE_CHARS).collect()
 }

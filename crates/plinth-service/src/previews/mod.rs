@@ -46,8 +46,8 @@ pub struct Preview {
     pub settings: Map<String, Value>,
     /// How to draw it. The longer side is clamped to the limits of previews.
     pub options: PreviewOptions,
-    /// Identifier of the page that requests the preview, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only
-    /// requests of the same page.
+    /// Identifier of the page that requests the preview, at most [`MAX_PAGE_ID_BYTES`] long and without control characters. A newer
+    /// request replaces only requests of the same page.
     pub page_id: String,
 }
 
@@ -193,8 +193,10 @@ impl Service {
         };
         let assets = self.find_assets(&caller.workspace_id, &settings).await?;
         let assets = assets.map_err(|missing| ServiceError::new(ErrorCode::InvalidSettings, missing.message))?;
-        if preview.page_id.len() > MAX_PAGE_ID_BYTES {
-            return Err(ServiceError::bad_request(format!("page must have at most {MAX_PAGE_ID_BYTES} bytes")));
+        // PostgreSQL rejects a text with a NUL character.
+        if preview.page_id.len() > MAX_PAGE_ID_BYTES || preview.page_id.contains(char::is_control) {
+            let message = format!("page must have at most {MAX_PAGE_ID_BYTES} bytes, without control characters");
+            return Err(ServiceError::bad_request(message));
         }
         let (reply, drawn) = oneshot::channel();
         let wanted = WantedPreview {

@@ -16,6 +16,7 @@ use tokio::time::sleep;
 
 use super::{DRAWING_LEASE_MS, HOLDING_MS, MAX_WAIT_MS, RESERVED_MS};
 use crate::error::{Result, ServiceError};
+use crate::jobs::first_line;
 use crate::previews::{MAX_PICTURE_BYTES, PreviewProblem, PreviewReply, PreviewTicket, WantedPreview};
 use crate::service::Service;
 
@@ -170,7 +171,7 @@ impl Service {
                 tracing::error!(bytes = picture.len(), "the picture of a preview is too large");
                 Err(PreviewProblem::Internal)
             }
-            drawn => drawn.map(Arc::<[u8]>::from),
+            drawn => drawn.map(Arc::<[u8]>::from).map_err(storable),
         };
         let (key, token) = (key.clone(), self.arrivals.token.clone());
         let stored = self.write_lease(move |tx, now| {
@@ -191,6 +192,14 @@ impl Service {
         let released =
             self.write_lease(move |tx, _now| Box::pin(async move { previews::release(tx, &key, &token).await }));
         Ok(released.await?)
+    }
+}
+
+/// Returns a problem in the form in which it is stored. Its message may quote settings or a model.
+fn storable(problem: PreviewProblem) -> PreviewProblem {
+    match problem {
+        PreviewProblem::OfRequest(message) => PreviewProblem::OfRequest(first_line(&message)),
+        PreviewProblem::Internal => PreviewProblem::Internal,
     }
 }
 

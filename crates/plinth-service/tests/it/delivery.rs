@@ -286,6 +286,18 @@ async fn links_of_earlier_secrets_end_with_their_time_or_when_revoked(address: &
     assert_eq!(service.link_secrets().await.unwrap().len(), 1);
 }
 
+async fn links_with_a_malformed_identifier_are_not_valid(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let model = test_service.model("chair").await;
+    let link = parts(&service.model_file_url(caller, &model, None).await.unwrap().url);
+    for id in ["\0", "a\0b", "k3Jd92LmQx7\0", "x", "k3Jd92LmQx7é"] {
+        let link = LocalLink { secret_id: id.to_owned(), ..link.clone() };
+        assert_eq!(code(service.local_file(link.clone()).await), ErrorCode::Forbidden, "{id:?}");
+        assert_eq!(code(service.begin_local_put(&link, None).await.map(drop)), ErrorCode::Forbidden, "{id:?}");
+    }
+}
+
 /// The first secret of an old installation has no identifier, so the links that it signed contain none.
 async fn links_without_an_identifier_stay_valid(address: &str) {
     let test_service = TestService::new(address).await;
@@ -304,6 +316,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         links_of_earlier_secrets_end_with_their_time_or_when_revoked
+        links_with_a_malformed_identifier_are_not_valid
         links_without_an_identifier_stay_valid
         files_are_available_after_the_worker_reports_them
         the_files_of_a_failed_render_are_hidden_and_deleted

@@ -58,6 +58,8 @@ async fn the_request_and_what_was_drawn_travel_through_the_database(address: &st
     let (of_request, expected) = of_request();
     for (drawn, expected) in [
         (of_request, expected),
+        // A message can quote settings, and PostgreSQL stores no NUL character.
+        (Err(PreviewProblem::OfRequest("it\0 fell\nover".to_owned())), (ErrorCode::InvalidSettings, 422, "it fell")),
         (Err(PreviewProblem::Internal), INTERNAL),
         (Ok(vec![7; usize::try_from(MAX_PICTURE_BYTES).unwrap() + 1]), INTERNAL),
     ] {
@@ -97,6 +99,16 @@ async fn failures_of_the_worker_in_this_process_are_not_those_of_the_request(add
             None => drop(answer),
         }
         assert_fails(asked, expected).await;
+    }
+}
+
+async fn malformed_identifiers_of_pages_are_rejected(address: &str) {
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    for page in ["a\0b", "a\n", &"a".repeat(65)] {
+        let preview = Preview { page_id: page.to_owned(), ..Preview::default() };
+        let error = test_service.service.preview(&test_service.caller, &model, preview).await.unwrap_err();
+        assert_eq!((error.code, error.status), (ErrorCode::BadRequest, 400), "{page:?}: {error}");
     }
 }
 
@@ -256,6 +268,7 @@ mod both {
     on_both_databases! {
         the_request_and_what_was_drawn_travel_through_the_database
         failures_of_the_worker_in_this_process_are_not_those_of_the_request
+        malformed_identifiers_of_pages_are_rejected
         a_request_that_a_worker_cannot_read_is_an_internal_problem
         a_dropped_reply_and_a_cancelled_request
         a_newer_request_replaces_an_older_one_of_another_server

@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use plinth_db::queue::{self, Kind};
-use plinth_db::{Db, DbError, DbOptions, accounts, storage};
+use plinth_db::{Db, DbError, DbOptions, Tx, accounts, leases, renders, storage};
 use plinth_service::access::Caller;
+use plinth_service::jobs::Claim;
 use plinth_service::{Result, Service};
+use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::AccountId;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::wire::{BatchItem, BatchRender, CreateBatch};
-use plinth_testkit::{TestDatabase, glb_with_triangle};
+use plinth_testkit::{TestDatabase, glb_with_triangle, on_both_databases};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -50,18 +53,21 @@ fn nanoid() -> String {
     NEXT.fetch_add(1, Ordering::Relaxed).to_string()
 }
 
-/// Locks an account from a separate connection, as another machine does. Dropping the returned sender ends the lock.
-pub(crate) async fn lock(
-    db: &Db,
-    account: &AccountId,
-) -> (oneshot::Sender<()>, JoinHandle<std::result::Result<(), DbError>>) {
+/// A lock of another connection. Dropping the sender ends the lock.
+type Held = (oneshot::Sender<()>, JoinHandle<std::result::Result<(), DbError>>);
+
+/// Locks rows with `lock` from a separate connection, as another machine does.
+async fn hold<F>(db: &Db, lock: F) -> Held
+where
+    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, std::result::Result<(), DbError>> + Send + 'static,
+{
     let (release, released) = oneshot::channel::<()>();
     let (tell, locked) = oneshot::channel();
-    let (db, account) = (db.clone(), account.clone());
+    let db = db.clone();
     let held = tokio::spawn(async move {
         let work = db.write(|tx| {
             Box::pin(async move {
-                accounts::lock(tx, &account).await?;
+                lock(tx).await?;
                 tell.send(()).unwrap();
                 let _dropped = released.await;
                 Ok(())
@@ -71,6 +77,25 @@ pub(crate) async fn lock(
     });
     locked.await.unwrap();
     (release, held)
+}
+
+/// Locks an account from a separate connection.
+pub(crate) async fn lock(db: &Db, account: &AccountId) -> Held {
+    let account = account.clone();
+    hold(db, |tx| Box::pin(async move { accounts::lock(tx, &account).await.map(drop) })).await
+}
+
+/// Locks the row of a claimed render from a separate connection.
+async fn lock_render(db: &Db, claim: &Claim) -> Held {
+    let claim = claim.clone();
+    hold(db, |tx| {
+        Box::pin(async move {
+            let found = leases::find_leased(tx, &claim.render.id, &claim.token).await?;
+            assert!(found.is_some());
+            Ok(())
+        })
+    })
+    .await
 }
 
 /// While an account is locked, its requests wait without database connections. PostgreSQL only: SQLite has no row
@@ -144,6 +169,62 @@ async fn an_upload_and_the_end_of_a_render_do_not_lock_each_other() {
     finished.unwrap().unwrap();
 }
 
+/// Runs `report` until it waits for a lock, lets a minute pass, and ends the lock.
+async fn after_a_minute<T>(
+    (database, test_service): (&TestDatabase, &TestService),
+    (release, held): Held,
+    report: impl Future<Output = T>,
+) -> T {
+    let (reported, ()) = tokio::join!(report, async {
+        until_a_transaction_waits(database).await;
+        test_service.wait_ms(60_000);
+        drop(release);
+    });
+    held.await.unwrap().unwrap();
+    reported
+}
+
+/// Clients list what was changed since their last request, so they would miss a change with a time before that request. PostgreSQL
+/// only: SQLite has no row locks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_report_that_waited_for_a_lock_has_the_time_after_the_wait() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let (service, db, here) = (&test_service.service, test_service.service.db(), (&database, &test_service));
+    let is_of_now = async |claim: &Claim| {
+        let found = renders::find_anywhere(&mut db.read().await.unwrap(), &claim.render.id).await.unwrap();
+        found.unwrap().updated_at == test_service.time.load(Ordering::SeqCst)
+    };
+    let order = async |name: &str| {
+        test_service.upload(name, Some("{}")).await.unwrap();
+        test_service.claim().await
+    };
+
+    let failed = order("failed").await;
+    let held = lock(db, &failed.render.payer_id).await;
+    let report = Box::pin(service.fail_render(&failed, FailureCode::EncodeFailed, ""));
+    after_a_minute(here, held, report).await.unwrap().unwrap();
+    assert!(is_of_now(&failed).await);
+
+    let done = order("done").await;
+    service.poster_stored(&done).await.unwrap().unwrap();
+    let (held, files) = (lock_render(db, &done).await, some_files());
+    after_a_minute(here, held, Box::pin(service.finish_render(&done, &files, &[]))).await.unwrap().unwrap();
+    assert!(is_of_now(&done).await);
+
+    let packaged = service.claim_packaging("worker").await.unwrap().unwrap();
+    let held = lock_render(db, &packaged).await;
+    after_a_minute(here, held, Box::pin(service.finish_packaging(&packaged, 1000))).await.unwrap().unwrap();
+    assert!(is_of_now(&packaged).await);
+
+    let lost = order("lost").await;
+    test_service.wait_ms(61_000);
+    let held = lock_render(db, &lost).await;
+    let reclaimed = after_a_minute(here, held, Box::pin(service.reclaim_expired_leases())).await.unwrap();
+    assert_eq!((reclaimed.renders, reclaimed.errors), (1, 0));
+    assert!(is_of_now(&lost).await);
+}
+
 /// Workers have reserved connections. PostgreSQL only: SQLite has a single writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn workers_renew_leases_while_requests_use_all_other_connections() {
@@ -171,14 +252,13 @@ async fn workers_renew_leases_while_requests_use_all_other_connections() {
     }
 }
 
-/// The health check uses a reserved connection. PostgreSQL only: SQLite has no reserved connections.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_healthy_while_requests_use_all_other_connections() {
-    let database = TestDatabase::postgres();
-    let test_service = TestService::new(database.address()).await;
+/// The health check uses a reserved connection of PostgreSQL. With SQLite, it has a connection of its own.
+async fn the_database_is_healthy_while_requests_use_all_other_connections(address: &str) {
+    let test_service = TestService::new(address).await;
     let db = test_service.service.db();
     let mut used = Vec::new();
-    for _connection in 0..12 {
+    let connections = if db.is_shared() { 12 } else { 4 };
+    for _connection in 0..connections {
         used.push(db.read().await.unwrap());
     }
     assert!(timeout(Duration::from_millis(300), db.read()).await.is_err(), "no connection is left for requests");
@@ -269,4 +349,11 @@ async fn a_batch_takes_as_few_statements_as_a_single_render() {
     assert!((5..=16).contains(&statements[1]) && statements[0] + 1 == statements[1], "{statements:?}");
     // The second batch contains only renders of the first, and has another key.
     assert!(statements[2] < statements[0], "{statements:?}");
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        the_database_is_healthy_while_requests_use_all_other_connections
+    }
 }

@@ -3,7 +3,7 @@
 /// Largest model file, in bytes.
 pub const MODEL_FILE_BYTES: u64 = 1 << 30;
 /// Largest total size of an unpacked ZIP archive, in bytes.
-pub const ZIP_UNPACKED_BYTES: u64 = 500_000_000;
+pub const ZIP_UNPACKED_BYTES: u64 = 500 << 20;
 /// Maximum length of a title, an SKU or a file name, in characters.
 pub const TITLE_CHARS: usize = 500;
 /// Maximum number of tags that a model may have.
