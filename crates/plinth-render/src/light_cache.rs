@@ -46,32 +46,40 @@ impl LightCache {
 }
 
 /// Returns the light of a scene from memory or from the cache on disk, or computes it. The light of moving models is
-/// not kept in memory, because their renderer changes it.
-pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
+/// not kept in memory, because their renderer changes it. As soon as the triangles are known that are drawn,
+/// `use_triangles` is called. Its result is returned.
+pub(crate) fn prepared<T: Send>(
+    gpu: &Gpu,
+    inputs: &PrepareInputs<'_>,
+    cache: Option<&Cache>,
+    use_triangles: impl FnOnce(&[Vec<u32>]) -> T + Send,
+) -> (Arc<Prepared>, NewResults, T) {
     let detail = inputs.scene.light_detail;
     let is_interactive = detail == LightDetail::Interactive;
     let in_memory = gpu.device.cache().filter(|_cache| !inputs.moving.contains(&true));
     let names = cache.map(|cache| (cache, LightCacheKeys::of(cache, inputs)));
-    let new = |indices| {
+    let new = |triangles, use_triangles| {
         // Drafts that are kept in memory are not stored on disk, because they change too often.
         let files = names
             .as_ref()
             .filter(|_names| !(detail.is_draft() && in_memory.is_some()))
             .map(|(cache, names)| (*cache, names));
-        let (light, fresh) = prepare(inputs, files, indices);
-        (Arc::new(light), fresh)
+        let (light, fresh, used) = prepare(inputs, files, triangles, use_triangles);
+        (Arc::new(light), fresh, used)
     };
-    let (Some(in_memory), Some((_cache, names))) = (in_memory, &names) else { return new(None) };
+    let (Some(in_memory), Some((_cache, names))) = (in_memory, &names) else { return new(None, use_triangles) };
     let known = || in_memory.light.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(light) = known().find(names, is_interactive) {
-        return (light, NewResults::default());
+    let found = known().find(names, is_interactive);
+    if let Some(light) = found {
+        let used = use_triangles(&light.model.indices);
+        return (light, NewResults::default(), used);
     }
     let triangles = known().triangles(names, is_interactive);
-    let (light, fresh) = new(triangles.as_ref().map(|(_name, triangles)| triangles.clone()));
+    let (light, fresh, used) = new(triangles.as_ref().map(|(_name, triangles)| triangles.clone()), use_triangles);
     // Reused triangles keep their name. Under the new name, the full picture would later find triangles that were
     // selected for other cameras.
     let is_reused = |(_name, known): &(String, KnownTriangles)| Arc::ptr_eq(&known.indices, &light.model.indices);
     let triangles = triangles.filter(is_reused).map_or_else(|| names.triangles.clone(), |(name, _known)| name);
     known().keep(LightCacheKeys { triangles, ..names.clone() }, &light);
-    (light, fresh)
+    (light, fresh, used)
 }

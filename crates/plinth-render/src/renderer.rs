@@ -125,15 +125,12 @@ impl<'g> Renderer<'g> {
         }
         with_prepare_inputs(gpu, scene, picture, |inputs| {
             let inputs = &PrepareInputs { any_camera, ..*inputs };
-            let ((light, fresh), mut textures) = rayon::join(
-                || prepared(gpu, inputs, cache),
-                || {
-                    let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
-                    scene.model.decode_images(averaged_images(&scene.model));
-                    let levels = if may_be_used(gpu, inputs, picture) { LevelUse::Twice } else { LevelUse::Once };
-                    Textures::upload(gpu, &scene.model, wanted, levels, cache)
-                },
-            );
+            let (light, fresh, mut textures) = prepared(gpu, inputs, cache, |indices| {
+                let wanted = wanted_images(gpu, inputs, indices, (picture.width, picture.height));
+                scene.model.decode_images(averaged_images(&scene.model));
+                let levels = if may_be_used(gpu, inputs, picture) { LevelUse::Twice } else { LevelUse::Once };
+                Textures::upload(gpu, &scene.model, wanted, levels, cache)
+            });
             let levels = textures.take_unstored();
             let deferred = |light| cache.map(|cache| DeferredStore::new(light, levels, cache)).unwrap_or_default();
             // The renderer of a moving model changes the light, and the first view of a dataset is not urgent.

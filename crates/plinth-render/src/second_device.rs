@@ -61,7 +61,7 @@ impl SecondDevice<'_> {
     pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
         let Self { picture, light, mip_levels, cache, .. } = self;
         with_prepare_inputs(gpu, scene, picture, |inputs| {
-            let wanted = wanted_images(gpu, inputs, (picture.width, picture.height));
+            let wanted = wanted_images(gpu, inputs, &light.model.indices, (picture.width, picture.height));
             let textures = Textures::upload(gpu, &scene.model, wanted, LevelUse::Known(mip_levels), cache.as_ref());
             Renderer::assemble(gpu, picture, inputs, (light, None), textures)
         })

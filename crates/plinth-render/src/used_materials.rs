@@ -14,18 +14,24 @@ use crate::upload::material::{self, DrawClass, MaterialOnGpu, VolumeScale, used_
 use crate::upload::material_sets;
 use crate::upload::texture::{Textures, WantedImage};
 
-/// Returns the images that the used materials read. `size` is the width and the height of the frames.
-pub(crate) fn wanted_images(gpu: &Gpu, inputs: &PrepareInputs<'_>, size: (u32, u32)) -> BTreeSet<WantedImage> {
+/// Returns the images that the used materials read. `indices` are those with which each posed primitive is drawn, and
+/// `size` is the width and the height of the frames.
+pub(crate) fn wanted_images(
+    gpu: &Gpu,
+    inputs: &PrepareInputs<'_>,
+    indices: &[Vec<u32>],
+    size: (u32, u32),
+) -> BTreeSet<WantedImage> {
     let model: &Model = &inputs.scene.model;
-    let first_levels = first_levels(gpu, inputs, size);
+    let first_levels = first_levels(gpu, inputs, indices, size);
     let mut wanted = BTreeSet::new();
     for index in used_materials(inputs.scene, inputs.posed) {
         let material = &model.materials[index];
         for used in used_slots(model, material) {
             let texture = used.slot.of(material).and_then(|reference| model.textures.get(reference.texture));
             if let Some(image) = texture.map(|texture| texture.image) {
-                let first_level = first_levels.get(&image).copied().unwrap_or(0);
-                wanted.insert(WantedImage { image, encoding: used.slot.encoding(), first_level });
+                let first = first_levels.get(&image).cloned().unwrap_or_default();
+                wanted.insert(WantedImage { image, encoding: used.slot.encoding(), first });
             }
         }
     }

@@ -12,7 +12,6 @@ use rayon::prelude::*;
 
 use super::bake_input::{bake_meshes, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
-use super::simplify::drawn_indices;
 use super::{EnvironmentLight, KnownTriangles, ModelLight, PrepareInputs, SurfaceLight};
 use crate::ibl::{FilterQuality, irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
@@ -38,13 +37,10 @@ impl EnvironmentLight {
 }
 
 impl ModelLight {
-    /// Bakes the light of a panorama and its sun on the triangles that are drawn. If `known` is `None`, first chooses these
-    /// triangles.
-    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, known: Option<KnownTriangles>) -> Self {
+    /// Bakes the light of a panorama and its sun on the triangles that are drawn.
+    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, triangles: KnownTriangles) -> Self {
         decode_images(inputs);
-        let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));
-        let KnownTriangles { indices, geometry } =
-            known.unwrap_or_else(|| KnownTriangles { indices: chosen(), geometry: None });
+        let KnownTriangles { indices, geometry } = triangles;
         let detail = inputs.scene.light_detail;
         let field = |surfaces: Vec<LitSurface>| DistanceField::new(inputs.moving, &surfaces, detail);
         let (light, field, geometry) = gathered(inputs, &indices, geometry, sky, bake_options(inputs), field);

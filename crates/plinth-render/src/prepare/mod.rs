@@ -25,7 +25,7 @@ use distance_field::DistanceField;
 pub(crate) use light::Sky;
 
 pub(crate) use at_vertex::is_polished;
-pub(crate) use simplify::min_visible_size;
+pub(crate) use simplify::{drawn_indices, min_visible_size};
 
 /// The inputs of the computations.
 #[derive(Clone, Copy)]
@@ -66,6 +66,13 @@ pub(crate) struct KnownTriangles {
     pub(crate) indices: DrawnIndices,
     /// The geometry of the triangles, if it is still in memory.
     pub(crate) geometry: Option<Arc<MeshGeometry>>,
+}
+
+impl KnownTriangles {
+    /// Selects the triangles to draw.
+    fn choose(inputs: &PrepareInputs<'_>) -> Self {
+        Self { indices: Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest)), geometry: None }
+    }
 }
 
 /// The triangles that are drawn, and the light on them.
@@ -123,14 +130,17 @@ impl SerializedResults {
 }
 
 /// Loads results from the cache, and computes those that the cache does not contain. If triangles were already selected
-/// for another scene with the same surfaces, `known` contains them.
-pub(crate) fn prepare(
+/// for another scene with the same surfaces, `known` contains them. As soon as the triangles are known, and while the
+/// light is computed, `use_triangles` is called. Its result is returned.
+pub(crate) fn prepare<T: Send>(
     inputs: &PrepareInputs<'_>,
     cache: Option<(&Cache, &LightCacheKeys)>,
     known: Option<KnownTriangles>,
-) -> (Prepared, NewResults) {
+    use_triangles: impl FnOnce(&[Vec<u32>]) -> T + Send,
+) -> (Prepared, NewResults, T) {
     let Some((cache, names)) = cache else {
-        return (compute_missing(inputs, None, None, known), NewResults::default());
+        let (prepared, used) = compute_missing(inputs, None, None, known, use_triangles);
+        return (prepared, NewResults::default(), used);
     };
     let (environment, model) = rayon::join(
         || {
@@ -150,7 +160,8 @@ pub(crate) fn prepare(
         environment: environment.is_none().then(|| names.environment.clone()),
         model: model.is_none().then(|| names.model.clone()),
     };
-    (compute_missing(inputs, environment, model, known), fresh)
+    let (prepared, used) = compute_missing(inputs, environment, model, known, use_triangles);
+    (prepared, fresh, used)
 }
 
 /// Loads or computes the light on the triangles `indices` in the pose `inputs.posed`. The triangles were chosen for
@@ -173,22 +184,34 @@ pub(crate) fn light_of_pose(
     })
 }
 
-fn compute_missing(
+fn compute_missing<T: Send>(
     inputs: &PrepareInputs<'_>,
     environment: Option<EnvironmentLight>,
     model: Option<ModelLight>,
     known: Option<KnownTriangles>,
-) -> Prepared {
-    match (environment, model) {
-        (Some(environment), Some(model)) => Prepared { environment, model },
-        (environment, model) => {
-            let sky = Sky::of(inputs.scene);
-            // The light of the model takes longer, so it begins first. Parts of it run on one thread.
-            let (model, environment) = rayon::join(
-                || model.unwrap_or_else(|| ModelLight::new(inputs, &sky, known)),
-                || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail)),
-            );
-            Prepared { environment, model }
+    use_triangles: impl FnOnce(&[Vec<u32>]) -> T + Send,
+) -> (Prepared, T) {
+    let (environment, model) = match (environment, model) {
+        (Some(environment), Some(model)) => {
+            let used = use_triangles(&model.indices);
+            return (Prepared { environment, model }, used);
         }
-    }
+        missing => missing,
+    };
+    let sky = Sky::of(inputs.scene);
+    let of_model = || match model {
+        Some(model) => {
+            let used = use_triangles(&model.indices);
+            (model, used)
+        }
+        None => {
+            let known = known.unwrap_or_else(|| KnownTriangles::choose(inputs));
+            let indices = Arc::clone(&known.indices);
+            // The light takes longer, so it begins first. Parts of it run on one thread.
+            rayon::join(|| ModelLight::new(inputs, &sky, known), || use_triangles(&indices))
+        }
+    };
+    let of_environment = || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail));
+    let ((model, used), environment) = rayon::join(of_model, of_environment);
+    (Prepared { environment, model }, used)
 }

@@ -52,7 +52,7 @@ pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive
 }
 
 /// Returns the indices with which each posed primitive is drawn. `pixel` is the size of a pixel in world units.
-pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
+pub(crate) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
     // Only the vertices of the first pose are known here. Vertices that can be removed in this pose may be needed in others.
     let reshaped = scene.reshaped(posed);
     let is_simplified: Vec<bool> =

@@ -1,24 +1,30 @@
-//! Determines the finest mip level of each image that the frames of a scene can read, so that finer levels need not be
-//! uploaded.
+//! Determines the finest mip level of each image that the frames of a scene can read, and the parts of this level that
+//! they can read, so that the rest need not be uploaded.
 //!
 //! The mip level at a pixel depends on how many texels apart the texture coordinates of neighbouring pixels are. On a
 //! triangle, this number is smallest where the triangle is nearest to a camera and faces it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
-use plinth_model::{AlphaMode, Primitive, TextureSlot, Topology};
+use plinth_model::{AlphaMode, Primitive, TextureSlot, Topology, Wrap};
 use plinth_scene::{PosedPrimitive, Scene, smallest_step};
 use rayon::prelude::*;
 
 use super::geometry::primitive_of;
 use super::material::{texture_of, used_slots};
+use super::read_tiles::ReadTiles;
 use super::texture::MAX_ANISOTROPY;
 use crate::gpu::Gpu;
 use crate::prepare::PrepareInputs;
 
-/// Minimum number of texels of an image whose levels are examined. Uploading a smaller image takes little time.
+/// Minimum number of texels of an image whose levels are examined, and of a level of which only parts are uploaded.
+/// Uploading a smaller one takes little time.
 const MIN_TEXELS: u64 = 1 << 18;
+/// Maximum fraction of a level that is uploaded as parts. A greater one is uploaded as a whole.
+const MAX_SHARE_OF_PARTS: f64 = 0.75;
 /// Fraction of the surface of a primitive that may need finer levels than those that are uploaded. Otherwise a single
 /// triangle whose texture coordinates do not vary would keep all levels. In a picture that the primitive fills, this
 /// fraction is a few dozen pixels.
@@ -28,28 +34,104 @@ const LEVELS: usize = 16;
 /// Number of triangles that are processed together. It is fixed, so that the sums do not depend on the number of cores.
 const TRIANGLES_PER_TASK: usize = 1 << 14;
 
-/// Returns for each image the finest mip level that a frame can read, if it is not level 0. `size` is the width and the
-/// height of the frames. The frames must be drawn from cameras of the scene, unless `inputs.any_camera` is true.
-pub(crate) fn first_levels(gpu: &Gpu, inputs: &PrepareInputs<'_>, size: (u32, u32)) -> BTreeMap<usize, u32> {
+/// The finest mip level of an image that is uploaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FirstLevel {
+    pub(super) number: u32,
+    /// The parts of the level that are uploaded. `None` is the whole level.
+    pub(super) parts: Option<Arc<ReadTiles>>,
+}
+
+impl FirstLevel {
+    /// Returns whether all levels of the image are uploaded as a whole.
+    pub(super) const fn is_all(&self) -> bool {
+        self.number == 0 && self.parts.is_none()
+    }
+
+    /// Returns whether everything that is uploaded from the level `other` on is uploaded from this level on, too.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        let contains_parts = || match (&self.parts, &other.parts) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(these), Some(others)) => these.contains(others),
+        };
+        self.number < other.number || (self.number == other.number && contains_parts())
+    }
+}
+
+/// Returns the first level of each image of which a frame cannot read all. `indices` are those with which each posed
+/// primitive is drawn, and `size` is the width and the height of the frames. The frames must be drawn from cameras of the
+/// scene, unless `inputs.any_camera` is true.
+pub(crate) fn first_levels(
+    gpu: &Gpu,
+    inputs: &PrepareInputs<'_>,
+    indices: &[Vec<u32>],
+    size: (u32, u32),
+) -> BTreeMap<usize, FirstLevel> {
     let PrepareInputs { scene, posed, any_camera, .. } = *inputs;
     // The views of a dataset may be drawn by several processes, each of which knows only its own views.
     if any_camera || scene.is_dataset || scene.shots.is_empty() || gpu.keeps_levels {
         return BTreeMap::new();
     }
     let reading = Reading { step: step(scene, size), is_anisotropic: !gpu.is_software() };
-    let of_primitives: Vec<BTreeMap<usize, Areas>> = posed
+    let drawn: Vec<Drawn<'_>> = posed
         .par_iter()
+        .zip(indices)
         .zip(scene.reshaped(posed))
-        .map(|(one, is_reshaped)| areas_of(scene, one, is_reshaped, reading))
+        .filter_map(|((one, indices), is_reshaped)| Drawn::new(scene, one, indices, is_reshaped))
         .collect();
-    let mut levels: BTreeMap<usize, u32> = BTreeMap::new();
+    let numbers = numbers(scene, &drawn, reading);
+    let mut parts = if gpu.is_software() { parts(scene, &drawn, &numbers, reading) } else { BTreeMap::new() };
+    let first = |(image, number)| (image, FirstLevel { number, parts: parts.remove(&image).map(Arc::new) });
+    numbers.into_iter().map(first).filter(|(_image, first)| !first.is_all()).collect()
+}
+
+/// Returns the number of the first level of each image.
+fn numbers(scene: &Scene, drawn: &[Drawn<'_>], reading: Reading) -> BTreeMap<usize, u32> {
+    let of_primitives: Vec<BTreeMap<usize, Areas>> = drawn.par_iter().map(|one| one.areas(reading)).collect();
+    let mut numbers: BTreeMap<usize, u32> = BTreeMap::new();
     for (image, areas) in of_primitives.into_iter().flatten() {
         let file = &scene.model.images[image];
-        let level = areas.first_level(halvings([file.width, file.height]));
-        levels.entry(image).and_modify(|first| *first = level.min(*first)).or_insert(level);
+        let number = areas.first_level(halvings([file.width, file.height]));
+        numbers.entry(image).and_modify(|first| *first = number.min(*first)).or_insert(number);
     }
-    levels.retain(|_image, level| *level > 0);
-    levels
+    numbers
+}
+
+/// Returns the parts of the first levels that are read, if they are small enough. Software drivers do not filter
+/// anisotropically, so they read only what is around the centre of a pixel.
+fn parts(
+    scene: &Scene,
+    drawn: &[Drawn<'_>],
+    numbers: &BTreeMap<usize, u32>,
+    reading: Reading,
+) -> BTreeMap<usize, ReadTiles> {
+    let texels = |[width, height]: [u32; 2]| u64::from(width) * u64::from(height);
+    let mut sizes: BTreeMap<usize, ([u32; 2], u32)> = BTreeMap::new();
+    for (image, number) in numbers {
+        let file = &scene.model.images[*image];
+        let size = [file.width, file.height].map(|side| side >> number);
+        if texels(size) >= MIN_TEXELS {
+            sizes.insert(*image, (size, *number));
+        }
+    }
+    for one in drawn.iter().flat_map(|one| &one.uses).filter(|one| one.lookup.is_none()) {
+        sizes.remove(&one.image);
+    }
+    let of_primitives: Vec<BTreeMap<usize, ReadTiles>> =
+        drawn.par_iter().map(|one| one.parts(&sizes, reading)).collect();
+    let mut parts: BTreeMap<usize, ReadTiles> = BTreeMap::new();
+    for (image, tiles) in of_primitives.into_iter().flatten() {
+        match parts.entry(image) {
+            Entry::Vacant(entry) => drop(entry.insert(tiles)),
+            Entry::Occupied(mut entry) => entry.get_mut().add(&tiles),
+        }
+    }
+    parts.retain(|image, tiles| {
+        let read = tiles.texels() as f64;
+        read > 0.0 && read <= MAX_SHARE_OF_PARTS * texels(sizes[image].0) as f64
+    });
+    parts
 }
 
 /// Returns the smallest length from one pixel to the next on the model, and on its reflection in the floor.
@@ -156,15 +238,30 @@ impl Areas {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Lookup {
     uv_set: usize,
-    /// The first two columns of the transform of the texture coordinates, in texels.
-    texels: [Vec2; 2],
+    /// The columns of the transform of the texture coordinates, in texels.
+    texels: [Vec2; 3],
+}
+
+/// A triangle that reads an image.
+struct Measured {
+    /// Twice its area in squared world units.
+    area: f32,
+    /// The finest mip level that is read on it.
+    level: usize,
+    /// The texture coordinates of its corners in texels of level 0.
+    corners: [Vec2; 3],
 }
 
 impl Lookup {
     fn new(uv_set: usize, transform: Option<[f32; 6]>, [width, height]: [u32; 2]) -> Self {
-        let [a, b, _, d, e, _] = transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        let [a, b, c, d, e, f] = transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
         let size = Vec2::new(width as f32, height as f32);
-        Self { uv_set, texels: [Vec2::new(a, d) * size, Vec2::new(b, e) * size] }
+        Self { uv_set, texels: [Vec2::new(a, d), Vec2::new(b, e), Vec2::new(c, f)].map(|column| column * size) }
+    }
+
+    /// Returns texture coordinates in texels of level 0.
+    fn in_texels(&self, uv: Vec2) -> Vec2 {
+        uv.x * self.texels[0] + uv.y * self.texels[1] + self.texels[2]
     }
 
     /// Returns twice the area of a triangle, and the density of texels on it.
@@ -178,66 +275,136 @@ impl Lookup {
         (area, Density::of(gradient(to_right.x, to_left.x), gradient(to_right.y, to_left.y)))
     }
 
-    /// Returns the area of all triangles of a primitive by level.
-    fn areas(&self, one: &PosedPrimitive, primitive: &Primitive, reading: Reading) -> Areas {
-        let uvs = primitive.uvs.get(self.uv_set).map(Vec::as_slice).unwrap_or_default();
+    /// Processes the triangles of a primitive in tasks: calls `add` for each triangle that has an area. Returns the
+    /// results of the tasks.
+    fn measure<T: Send>(
+        &self,
+        drawn: &Drawn<'_>,
+        reading: Reading,
+        new: impl Fn() -> T + Sync,
+        add: impl Fn(&mut T, &Measured) + Sync,
+    ) -> Vec<T> {
+        let uvs = drawn.primitive.uvs.get(self.uv_set).map(Vec::as_slice).unwrap_or_default();
         let of_task = |triangles: &[[u32; 3]]| {
-            let mut areas = Areas::default();
+            let mut result = new();
             for triangle in triangles {
-                let corners = triangle.map(|i| one.positions.get(i as usize).copied().unwrap_or_default());
+                let corners = triangle.map(|i| drawn.posed.positions.get(i as usize).copied().unwrap_or_default());
                 // Missing texture coordinates are (0, 0).
                 let uvs = triangle.map(|i| uvs.get(i as usize).map_or(Vec2::ZERO, |uv| Vec2::from(*uv)));
                 let (area, density) = self.density(corners, uvs);
                 // A triangle without area is not visible.
                 if area > 0.0 {
-                    areas.by_level[density.level(reading)] += f64::from(area);
+                    let corners = uvs.map(|uv| self.in_texels(uv));
+                    add(&mut result, &Measured { area, level: density.level(reading), corners });
                 }
             }
-            areas
+            result
         };
-        let tasks = primitive.indices.as_chunks::<3>().0.par_chunks(TRIANGLES_PER_TASK);
-        let of_tasks: Vec<Areas> = tasks.map(of_task).collect();
-        let mut sum = Areas::default();
-        for areas in &of_tasks {
-            sum.add(areas);
-        }
-        sum
+        drawn.triangles.par_chunks(TRIANGLES_PER_TASK).map(of_task).collect()
     }
 }
 
-/// Returns the area of a primitive by image and level.
-fn areas_of(scene: &Scene, one: &PosedPrimitive, is_reshaped: bool, reading: Reading) -> BTreeMap<usize, Areas> {
-    let Some(primitive) = primitive_of(scene, one) else { return BTreeMap::new() };
-    let (model, material) = (&scene.model, &scene.model.materials[primitive.material]);
-    // Points and lines have other sizes than triangles. What the clip bends has other sizes in other frames.
-    let is_unknown = primitive.topology != Topology::Triangles || is_reshaped;
-    let mut known: Vec<(Lookup, Areas)> = Vec::new();
-    let mut areas: BTreeMap<usize, Areas> = BTreeMap::new();
-    for used in used_slots(model, material) {
-        let texture = texture_of(model, material, used.slot);
-        let Some(image) = model.images.get(texture.image) else { continue };
-        if u64::from(image.width) * u64::from(image.height) < MIN_TEXELS {
-            continue;
+/// An image that a primitive reads.
+struct ImageUse {
+    image: usize,
+    /// How texture coordinates outside of the image are wrapped along its width and its height.
+    wraps: [Wrap; 2],
+    /// `None` if all levels may be read.
+    lookup: Option<Lookup>,
+}
+
+/// A primitive of the scene, and the images that it reads.
+struct Drawn<'a> {
+    posed: &'a PosedPrimitive,
+    primitive: &'a Primitive,
+    /// The triangles with which it is drawn.
+    triangles: &'a [[u32; 3]],
+    uses: Vec<ImageUse>,
+}
+
+impl<'a> Drawn<'a> {
+    fn new(scene: &'a Scene, posed: &'a PosedPrimitive, indices: &'a [u32], is_reshaped: bool) -> Option<Self> {
+        let primitive = primitive_of(scene, posed)?;
+        let (model, material) = (&scene.model, &scene.model.materials[primitive.material]);
+        // Points and lines have other sizes than triangles. What the clip bends has other sizes in other frames.
+        let is_unknown = primitive.topology != Topology::Triangles || is_reshaped;
+        let mut uses = Vec::new();
+        for used in used_slots(model, material) {
+            let texture = texture_of(model, material, used.slot);
+            let Some(image) = model.images.get(texture.image) else { continue };
+            if u64::from(image.width) * u64::from(image.height) < MIN_TEXELS {
+                continue;
+            }
+            // Shadow maps read the alpha of a material, too, and their texels may be smaller than pixels.
+            let is_alpha_tested = used.slot == TextureSlot::BaseColor && material.alpha_mode != AlphaMode::Opaque;
+            let reads_all = is_unknown || is_alpha_tested || texture.sampler.mag_nearest;
+            let transform = used.slot.of(material).and_then(|reference| reference.transform);
+            let lookup = Lookup::new(usize::from(used.second_uv), transform, [image.width, image.height]);
+            uses.push(ImageUse {
+                image: texture.image,
+                wraps: [texture.sampler.wrap_u, texture.sampler.wrap_v],
+                lookup: (!reads_all).then_some(lookup),
+            });
         }
-        // Shadow maps read the alpha of a material, too, and their texels may be smaller than pixels.
-        let is_alpha_tested = used.slot == TextureSlot::BaseColor && material.alpha_mode != AlphaMode::Opaque;
-        let of_image = areas.entry(texture.image).or_default();
-        if is_unknown || is_alpha_tested || texture.sampler.mag_nearest {
-            of_image.keeps_all = true;
-        }
-        if of_image.keeps_all {
-            continue;
-        }
-        let transform = used.slot.of(material).and_then(|reference| reference.transform);
-        let lookup = Lookup::new(usize::from(used.second_uv), transform, [image.width, image.height]);
-        if known.iter().all(|(other, _areas)| *other != lookup) {
-            known.push((lookup, lookup.areas(one, primitive, reading)));
-        }
-        if let Some((_lookup, found)) = known.iter().find(|(other, _areas)| *other == lookup) {
-            of_image.add(found);
-        }
+        Some(Self { posed, primitive, triangles: indices.as_chunks().0, uses })
     }
-    areas
+
+    /// Returns the area of the primitive by image and level.
+    fn areas(&self, reading: Reading) -> BTreeMap<usize, Areas> {
+        let mut known: Vec<(Lookup, Areas)> = Vec::new();
+        let mut areas: BTreeMap<usize, Areas> = BTreeMap::new();
+        for one in &self.uses {
+            let of_image = areas.entry(one.image).or_default();
+            let Some(lookup) = one.lookup else {
+                of_image.keeps_all = true;
+                continue;
+            };
+            if known.iter().all(|(other, _areas)| *other != lookup) {
+                known.push((lookup, self.areas_of(lookup, reading)));
+            }
+            if let Some((_lookup, found)) = known.iter().find(|(other, _areas)| *other == lookup) {
+                of_image.add(found);
+            }
+        }
+        areas
+    }
+
+    /// Returns the area of all triangles by level.
+    fn areas_of(&self, lookup: Lookup, reading: Reading) -> Areas {
+        let add = |areas: &mut Areas, one: &Measured| areas.by_level[one.level] += f64::from(one.area);
+        let mut sum = Areas::default();
+        for areas in lookup.measure(self, reading, Areas::default, add) {
+            sum.add(&areas);
+        }
+        sum
+    }
+
+    /// Returns the parts that are read of the first levels of images. `sizes` has their sizes in texels, and their numbers.
+    fn parts(&self, sizes: &BTreeMap<usize, ([u32; 2], u32)>, reading: Reading) -> BTreeMap<usize, ReadTiles> {
+        let mut known: Vec<((Lookup, [Wrap; 2], u32), ReadTiles)> = Vec::new();
+        let mut parts: BTreeMap<usize, ReadTiles> = BTreeMap::new();
+        for one in &self.uses {
+            let (Some(lookup), Some((size, number))) = (one.lookup, sizes.get(&one.image)) else { continue };
+            let key = (lookup, one.wraps, *number);
+            if known.iter().all(|(other, _tiles)| *other != key) {
+                let scale = 1.0 / (1_u32 << number) as f32;
+                let add = |tiles: &mut ReadTiles, triangle: &Measured| {
+                    if triangle.level <= *number as usize {
+                        tiles.mark(triangle.corners.map(|corner| corner * scale), one.wraps);
+                    }
+                };
+                let mut tiles = ReadTiles::new(*size);
+                for of_task in lookup.measure(self, reading, || ReadTiles::new(*size), add) {
+                    tiles.add(&of_task);
+                }
+                known.push((key, tiles));
+            }
+            if let Some((_key, tiles)) = known.iter().find(|(other, _tiles)| *other == key) {
+                parts.entry(one.image).or_insert_with(|| ReadTiles::new(*size)).add(tiles);
+            }
+        }
+        parts
+    }
 }
 
 #[cfg(test)]
@@ -252,6 +419,7 @@ mod tests {
 
     use super::*;
     use crate::gpu::GpuOptions;
+    use crate::prepare::drawn_indices;
     use crate::renderer::{Picture, with_prepare_inputs};
 
     const SOFTWARE: Reading = Reading { step: 0.01, is_anisotropic: false };
@@ -345,7 +513,9 @@ mod tests {
             let picture = Picture { width: 256, height: 256, format: PixelFormat::Rgba8 };
             with_prepare_inputs(gpu, scene, picture, |inputs| {
                 let inputs = &PrepareInputs { any_camera, ..*inputs };
-                first_levels(gpu, inputs, (picture.width, picture.height)).get(&0).copied().unwrap_or(0)
+                let indices = drawn_indices(scene, inputs.posed, inputs.smallest);
+                let size = (picture.width, picture.height);
+                first_levels(gpu, inputs, &indices, size).get(&0).map_or(0, |first| first.number)
             })
         };
         let scene = square_scene();

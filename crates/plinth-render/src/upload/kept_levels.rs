@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use plinth_model::{Image, ImageFacts};
 
-use super::texture::{Level, WantedImage};
+use super::first_level::FirstLevel;
+use super::read_tiles::Rectangle;
+use super::texture::{Level, Levels, Parts, WantedImage};
 use crate::cache::Cache;
 
 /// Minimum size of the cache, in multiples of the mip levels of a scene. In a smaller cache, the levels are not stored,
@@ -28,44 +30,48 @@ impl Cache {
     }
 }
 
-/// The mip levels of one image.
-pub(crate) type Levels = Arc<Vec<Level<'static>>>;
-
 /// Returns the name under which the levels of an image are stored. Returns `None` if they are not stored.
-pub(super) fn name(cache: &Cache, image: &Image, wanted: WantedImage) -> Option<String> {
+pub(super) fn name(cache: &Cache, image: &Image, wanted: &WantedImage) -> Option<String> {
     let encoded_hash = image.encoded_hash?;
-    // Levels with level 0 are not stored, because they are many times as large as the encoded image.
-    if wanted.first_level == 0 {
+    // Levels with the whole level 0 are not stored, because they are many times as large as the encoded image.
+    if wanted.first.is_all() {
         return None;
     }
     let mut key = cache.key("levels");
     key.list(&encoded_hash);
-    key.list(&[image.width, image.height, wanted.first_level]);
+    key.list(&[image.width, image.height, wanted.first.number]);
+    key.list(wanted.first.parts.as_ref().map(|tiles| tiles.is_read()).unwrap_or_default());
     key.debug(&wanted.encoding);
     Some(key.name())
 }
 
 /// Returns stored levels. Returns `None` if they are not stored.
-pub(super) fn load(cache: &Cache, name: &str, image: &Image, first_level: u32) -> Option<Levels> {
+pub(super) fn load(cache: &Cache, name: &str, image: &Image, first: &FirstLevel) -> Option<Arc<Levels>> {
     let mut content = cache.load(name)?;
-    let mut levels = Vec::new();
-    let (mut width, mut height) = (image.width, image.height);
-    for number in 0.. {
-        if number >= first_level {
-            let length = width as usize * height as usize * 4;
-            if content.len() < length {
-                return None;
-            }
-            // Most of the content is the first level, which stays where it is.
-            let rest = content.split_off(length);
-            levels.push(Level { width, height, pixels: Cow::Owned(std::mem::replace(&mut content, rest)) });
-        }
-        if (width, height) == (1, 1) {
-            break;
-        }
-        (width, height) = ((width / 2).max(1), (height / 2).max(1));
+    let places = first.parts.as_ref().map(|tiles| tiles.rectangles());
+    let parts_bytes: usize = places.iter().flatten().map(Rectangle::bytes).sum();
+    // If there are parts of the first level, the levels after it are whole.
+    let sizes = level_sizes(image, first.number + u32::from(places.is_some()));
+    let bytes = |&(width, height): &(u32, u32)| width as usize * height as usize * 4;
+    if content.len() != sizes.iter().map(bytes).sum::<usize>() + parts_bytes {
+        return None;
     }
-    content.is_empty().then(|| Arc::new(levels))
+    // The last ones are removed first. The first one, which is the largest one, stays where it is.
+    let mut whole = Vec::new();
+    for (i, size) in sizes.iter().enumerate().rev() {
+        let is_all = i == 0 && places.is_none();
+        let pixels = if is_all { std::mem::take(&mut content) } else { content.split_off(content.len() - bytes(size)) };
+        whole.push(Level { width: size.0, height: size.1, pixels: Cow::Owned(pixels) });
+    }
+    whole.reverse();
+    Some(Arc::new(Levels { parts: places.map(|places| Parts { places, pixels: content }), whole }))
+}
+
+/// Returns the width and the height of the mip levels of an image from level `first` on.
+fn level_sizes(image: &Image, first: u32) -> Vec<(u32, u32)> {
+    let halve =
+        |&(width, height): &(u32, u32)| ((width, height) != (1, 1)).then(|| ((width / 2).max(1), (height / 2).max(1)));
+    std::iter::successors(Some((image.width, image.height)), halve).skip(first as usize).collect()
 }
 
 /// What is not stored yet about the images of a scene.
@@ -75,13 +81,13 @@ pub(crate) struct UnstoredLevels(Vec<UnstoredImage>);
 /// An image whose facts are not stored. If its levels are not stored either, it has `levels` with their name.
 pub(super) struct UnstoredImage {
     pub(super) image: Arc<Image>,
-    pub(super) levels: Option<(String, Levels)>,
+    pub(super) levels: Option<(String, Arc<Levels>)>,
 }
 
 impl UnstoredImage {
     fn bytes(&self) -> u64 {
-        let levels = self.levels.iter().flat_map(|(_name, levels)| levels.iter());
-        levels.map(|level| level.pixels.len() as u64).sum()
+        let pixels = self.levels.iter().flat_map(|(_name, levels)| levels.pixels());
+        pixels.map(|pixels| pixels.len() as u64).sum()
     }
 }
 
@@ -98,10 +104,11 @@ impl UnstoredLevels {
 
     /// Stores the levels and the facts of all images. Errors are ignored, because the images can be decoded again.
     pub(crate) fn store(&self, cache: &Cache) {
-        let levels = self.0.iter().filter_map(|one| one.levels.as_ref()).map(|(name, levels)| {
-            let parts: Vec<&[u8]> = levels.iter().map(|level| &*level.pixels).collect();
-            (name.as_str(), parts.concat())
-        });
+        let levels = self
+            .0
+            .iter()
+            .filter_map(|one| one.levels.as_ref())
+            .map(|(name, levels)| (name.as_str(), levels.pixels().collect::<Vec<_>>().concat()));
         let named = |one: &UnstoredImage| {
             let size = (one.image.width, one.image.height);
             let name = cache.facts_name(&one.image.encoded_hash?, size);

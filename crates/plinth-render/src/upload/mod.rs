@@ -17,6 +17,7 @@ pub(crate) mod octahedral;
 pub(crate) mod pool;
 mod pool_builder;
 mod pools;
+mod read_tiles;
 pub(crate) mod spacing;
 pub(crate) mod sprite_material;
 pub(crate) mod sprites;

@@ -8,7 +8,9 @@ use plinth_model::{Image, Model, Sampler, TextureEncoding, Wrap};
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
-use super::kept_levels::{self, Levels, UnstoredImage, UnstoredLevels};
+use super::first_level::FirstLevel;
+use super::kept_levels::{self, UnstoredImage, UnstoredLevels};
+use super::read_tiles::{ReadTiles, Rectangle};
 use crate::cache::Cache;
 use crate::gpu::Gpu;
 use crate::gpu_types::rounded;
@@ -17,19 +19,42 @@ use crate::gpu_types::rounded;
 pub(super) const MAX_ANISOTROPY: u16 = 8;
 
 /// An image to upload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WantedImage {
     /// Index of the image in the model.
     pub(crate) image: usize,
     pub(crate) encoding: TextureEncoding,
     /// The finest mip level that is uploaded.
-    pub(crate) first_level: u32,
+    pub(crate) first: FirstLevel,
 }
 
-/// Mip levels that were computed for one device and can be uploaded to another one. Level 0 is not among them, because
-/// it is the image itself.
+/// What is uploaded of an image. The whole level 0 is not among it, because it is the image itself.
 #[derive(Default)]
-pub(crate) struct MipLevels(BTreeMap<WantedImage, Levels>);
+pub(crate) struct Levels {
+    /// Parts of the first level. `None` if the whole level is uploaded.
+    pub(super) parts: Option<Parts>,
+    /// All other levels from level 1 on that are not finer than the first one.
+    pub(super) whole: Vec<Level<'static>>,
+}
+
+impl Levels {
+    /// Returns the pixels in the order in which they are stored on disk.
+    pub(super) fn pixels(&self) -> impl Iterator<Item = &[u8]> {
+        let parts = self.parts.iter().map(|parts| parts.pixels.as_slice());
+        parts.chain(self.whole.iter().map(|level| &*level.pixels))
+    }
+}
+
+/// Parts of a mip level.
+pub(super) struct Parts {
+    pub(super) places: Vec<Rectangle>,
+    /// R, G, B, A bytes of the rectangles, one after the other.
+    pub(super) pixels: Vec<u8>,
+}
+
+/// Mip levels that were computed for one device and can be uploaded to another one.
+#[derive(Default)]
+pub(crate) struct MipLevels(BTreeMap<WantedImage, Arc<Levels>>);
 
 /// What happens with the mip levels that are computed for a device.
 pub(crate) enum LevelUse {
@@ -102,17 +127,22 @@ struct Uploaded {
 fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelUse, cache: Option<&Cache>) -> Uploaded {
     let keeps_levels = matches!(levels, LevelUse::Twice);
     let MipLevels(mut known) = if let LevelUse::Known(levels) = levels { levels } else { MipLevels::default() };
-    let with_known: Vec<_> = wanted.into_iter().map(|wanted| (wanted, known.remove(&wanted))).collect();
-    let upload = |(wanted, known): (WantedImage, Option<Levels>)| {
+    let with_known = wanted.into_iter().map(|wanted| {
+        let known = known.remove(&wanted);
+        (wanted, known)
+    });
+    let with_known: Vec<_> = with_known.collect();
+    let upload = |(wanted, known): (WantedImage, Option<Arc<Levels>>)| {
         let image = &model.images[wanted.image];
-        let (smaller, unstored) = match known {
+        let (levels, unstored) = match known {
             Some(levels) => (levels, None),
-            None => stored_or_computed(image, wanted, cache),
+            None => stored_or_computed(image, &wanted, cache),
         };
-        let whole = (wanted.first_level == 0).then(|| Level::of(image));
-        let levels: Vec<&Level<'_>> = whole.iter().chain(&*smaller).collect();
-        let view = ((wanted.image, wanted.encoding), upload_levels(gpu, &levels));
-        (view, (keeps_levels.then_some((wanted, smaller)), unstored))
+        let level_0 = wanted.first.is_all().then(|| Level::of(image));
+        let whole: Vec<&Level<'_>> = level_0.iter().chain(&levels.whole).collect();
+        let size = [image.width, image.height].map(|side| (side >> wanted.first.number).max(1));
+        let view = ((wanted.image, wanted.encoding), upload_levels(gpu, size, levels.parts.as_ref(), &whole));
+        (view, (keeps_levels.then_some((wanted, levels)), unstored))
     };
     let uploaded: Vec<_> = with_known.into_par_iter().map(upload).collect();
     let (views, others): (Views, Vec<_>) = uploaded.into_iter().unzip();
@@ -125,31 +155,54 @@ fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<WantedImage>, levels: LevelU
     }
 }
 
-/// Loads the mip levels below level 0 from the cache on disk, or computes them and returns what to store.
+/// Loads what is uploaded of an image from the cache on disk, or computes it and returns what to store.
 fn stored_or_computed(
     image: &Arc<Image>,
-    wanted: WantedImage,
+    wanted: &WantedImage,
     cache: Option<&Cache>,
-) -> (Levels, Option<UnstoredImage>) {
+) -> (Arc<Levels>, Option<UnstoredImage>) {
     let named = cache.and_then(|cache| Some((cache, kept_levels::name(cache, image, wanted)?)));
     if let Some((cache, name)) = &named
-        && let Some(levels) = kept_levels::load(cache, name, image, wanted.first_level)
+        && let Some(levels) = kept_levels::load(cache, name, image, &wanted.first)
     {
         // The facts are older than the levels, so they may have been deleted before them.
         let are_stored = |hash| cache.image_facts(&hash, (image.width, image.height)).is_some();
         let has_facts = image.pixels.known_facts().is_some() || image.encoded_hash.is_some_and(are_stored);
         return (levels, (!has_facts).then(|| UnstoredImage { image: Arc::clone(image), levels: None }));
     }
-    let levels = Arc::new(smaller_levels(&Level::of(image), wanted.encoding, wanted.first_level));
+    let levels = Arc::new(computed(image, wanted));
     let unstored = named
         .map(|(_cache, name)| UnstoredImage { image: Arc::clone(image), levels: Some((name, Arc::clone(&levels))) });
     (levels, unstored)
 }
 
+/// Computes what is uploaded of an image.
+fn computed(image: &Image, wanted: &WantedImage) -> Levels {
+    let level_0 = Level::of(image);
+    let mut whole = smaller_levels(&level_0, wanted.encoding, wanted.first.number);
+    let Some(tiles) = &wanted.first.parts else { return Levels { parts: None, whole } };
+    let parts = if wanted.first.number == 0 { cut(&level_0, tiles) } else { cut(&whole.remove(0), tiles) };
+    Levels { parts: Some(parts), whole }
+}
+
+/// Copies the parts of a level that are read.
+fn cut(level: &Level<'_>, tiles: &ReadTiles) -> Parts {
+    let places = tiles.rectangles();
+    let mut pixels = Vec::with_capacity(places.iter().map(Rectangle::bytes).sum());
+    for place in &places {
+        let (left, bytes) = (place.x as usize * 4, place.width as usize * 4);
+        let rows = level.pixels.chunks_exact(level.width as usize * 4);
+        for row in rows.skip(place.y as usize).take(place.height as usize) {
+            pixels.extend_from_slice(&row[left..left + bytes]);
+        }
+    }
+    Parts { places, pixels }
+}
+
 /// An uploaded image of the scene that was drawn last.
 #[derive(Clone)]
 struct CachedImage {
-    first_level: u32,
+    first: FirstLevel,
     view: wgpu::TextureView,
 }
 
@@ -177,17 +230,18 @@ impl ImageCache {
         };
         let keys: Vec<_> = wanted.par_iter().map(key).collect();
         let is_missing = |wanted: &WantedImage, key: &ImageKey| {
-            self.0.get(key).is_none_or(|cached| cached.first_level > wanted.first_level)
+            self.0.get(key).is_none_or(|cached| !cached.first.contains(&wanted.first))
         };
         let pairs = wanted.iter().zip(&keys);
-        let missing = pairs.filter(|(wanted, key)| is_missing(wanted, key)).map(|(wanted, _key)| *wanted).collect();
+        let missing =
+            pairs.filter(|(wanted, key)| is_missing(wanted, key)).map(|(wanted, _key)| wanted.clone()).collect();
         let Uploaded { views: uploaded, levels, unstored } = upload_all(gpu, model, missing, levels, cache);
         let mut views = Views::new();
         let mut kept = BTreeMap::new();
         for (wanted, key) in wanted.into_iter().zip(keys) {
             let place = (wanted.image, wanted.encoding);
             let new = uploaded.get(&place).cloned();
-            let new = new.map(|view| CachedImage { first_level: wanted.first_level, view });
+            let new = new.map(|view| CachedImage { first: wanted.first, view });
             if let Some(image) = new.or_else(|| self.0.get(&key).cloned()) {
                 views.insert(place, image.view.clone());
                 kept.insert(key, image);
@@ -378,37 +432,57 @@ pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
     LINEAR[usize::from(encoded)]
 }
 
-fn upload_levels(gpu: &Gpu, levels: &[&Level<'_>]) -> wgpu::TextureView {
+/// Uploads parts of the first level of `size` texels, if there are any, and the other levels as a whole.
+fn upload_levels(
+    gpu: &Gpu,
+    [width, height]: [u32; 2],
+    parts: Option<&Parts>,
+    whole: &[&Level<'_>],
+) -> wgpu::TextureView {
+    let first_whole = u32::from(parts.is_some());
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("image"),
-        size: wgpu::Extent3d { width: levels[0].width, height: levels[0].height, depth_or_array_layers: 1 },
-        mip_level_count: levels.len() as u32,
+        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        mip_level_count: first_whole + whole.len() as u32,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
         format: wgpu::TextureFormat::Rgba8Unorm,
         usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
         view_formats: &[],
     });
-    for (mip, level) in levels.iter().enumerate() {
-        gpu.queue.write_texture(
-            wgpu::TexelCopyTextureInfo {
-                texture: &texture,
-                mip_level: mip as u32,
-                origin: wgpu::Origin3d::ZERO,
-                aspect: wgpu::TextureAspect::All,
-            },
-            &level.pixels,
-            wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(level.width * 4),
-                rows_per_image: Some(level.height),
-            },
-            wgpu::Extent3d { width: level.width, height: level.height, depth_or_array_layers: 1 },
-        );
+    if let Some(Parts { places, pixels }) = parts {
+        let mut rest = pixels.as_slice();
+        for place in places {
+            let (part, others) = rest.split_at(place.bytes());
+            write(gpu, &texture, 0, *place, part);
+            rest = others;
+        }
+    }
+    for (mip, level) in (first_whole..).zip(whole) {
+        let place = Rectangle { x: 0, y: 0, width: level.width, height: level.height };
+        write(gpu, &texture, mip, place, &level.pixels);
     }
     // This empty submission releases the staging memory of the image before the next image is written.
     gpu.queue.submit([]);
     texture.create_view(&wgpu::TextureViewDescriptor::default())
+}
+
+fn write(gpu: &Gpu, texture: &wgpu::Texture, mip_level: u32, place: Rectangle, pixels: &[u8]) {
+    gpu.queue.write_texture(
+        wgpu::TexelCopyTextureInfo {
+            texture,
+            mip_level,
+            origin: wgpu::Origin3d { x: place.x, y: place.y, z: 0 },
+            aspect: wgpu::TextureAspect::All,
+        },
+        pixels,
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(place.width * 4),
+            rows_per_image: Some(place.height),
+        },
+        wgpu::Extent3d { width: place.width, height: place.height, depth_or_array_layers: 1 },
+    );
 }
 
 #[cfg(test)]
@@ -464,33 +538,67 @@ mod tests {
         let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4].into(), ..Image::default() };
         let model = Model { images: vec![image.into()], ..Model::default() };
         let upload = |levels: LevelUse| {
-            let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level: 1 };
+            let first = FirstLevel { number: 1, parts: None };
+            let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first };
             Textures::upload(&gpu, &model, BTreeSet::from([wanted]), levels, None).into_levels()
         };
         assert_eq!(upload(LevelUse::Once).0.len(), 0);
         let kept = upload(LevelUse::Twice);
-        assert_eq!(kept.0.values().map(|levels| levels.len()).collect::<Vec<_>>(), [3]);
+        assert_eq!(kept.0.values().map(|levels| levels.whole.len()).collect::<Vec<_>>(), [3]);
         assert_eq!(upload(LevelUse::Known(kept)).0.len(), 0);
         gpu.check().unwrap();
     }
 
     #[test]
-    fn a_cached_image_is_uploaded_again_only_for_finer_levels() {
+    fn a_cached_image_is_uploaded_again_only_for_finer_levels_or_other_parts() {
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let image = Image { width: 8, height: 8, pixels: vec![200; 8 * 8 * 4].into(), ..Image::default() };
+        let image = Image { width: 256, height: 256, pixels: vec![200; 256 * 256 * 4].into(), ..Image::default() };
         let model = Model { images: vec![image.into()], ..Model::default() };
+        // The part around a texel of level 1.
+        let part = |x: f32| {
+            let mut tiles = ReadTiles::new([128, 128]);
+            tiles.mark([glam::vec2(x, 30.0); 3], [plinth_model::Wrap::Clamp; 2]);
+            Some(Arc::new(tiles))
+        };
         let mut cache = ImageCache::default();
-        let mut upload = |first_level: u32| {
-            let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first_level };
+        let mut upload = |number: u32, parts: Option<Arc<ReadTiles>>| {
+            let first = FirstLevel { number, parts };
+            let wanted = WantedImage { image: 0, encoding: TextureEncoding::Srgb, first };
             let Uploaded { views, levels, .. } = cache.upload(&gpu, &model, vec![wanted], LevelUse::Twice, None);
             let texture = views[&(0, TextureEncoding::Srgb)].texture().clone();
             (texture.width(), texture.mip_level_count(), levels.0.len())
         };
-        assert_eq!(upload(1), (4, 3, 1));
-        assert_eq!(upload(2), (4, 3, 0));
-        assert_eq!(upload(0), (8, 4, 1));
-        assert_eq!(upload(1), (8, 4, 0));
+        assert_eq!(upload(1, part(30.0)), (128, 8, 1));
+        assert_eq!(upload(1, part(30.0)), (128, 8, 0));
+        assert_eq!(upload(2, None), (128, 8, 0));
+        assert_eq!(upload(1, part(90.0)), (128, 8, 1), "another part");
+        assert_eq!(upload(1, part(60.0)), (128, 8, 1), "both parts");
+        assert_eq!(upload(1, part(30.0)), (128, 8, 0));
+        assert_eq!(upload(1, None), (128, 8, 1), "the whole level");
+        assert_eq!(upload(1, part(90.0)), (128, 8, 0));
+        assert_eq!(upload(0, None), (256, 9, 1));
+        assert_eq!(upload(1, None), (256, 9, 0));
         gpu.check().unwrap();
+    }
+
+    #[test]
+    fn parts_have_the_pixels_of_their_places() {
+        let [width, height] = [200_u32, 130];
+        let pixels: Vec<u8> = (0..width * height).flat_map(u32::to_le_bytes).collect();
+        let image = Image { width, height, pixels: pixels.into(), ..Image::default() };
+        let mut tiles = ReadTiles::new([width, height]);
+        for corner in [[20.0, 20.0], [150.0, 90.0]] {
+            tiles.mark([glam::Vec2::from(corner); 3], [plinth_model::Wrap::Clamp; 2]);
+        }
+        let Parts { places, pixels } = cut(&Level::of(&image), &tiles);
+        let expected: Vec<u8> = places
+            .iter()
+            .flat_map(|place| (place.y..place.y + place.height).map(move |y| (place, y)))
+            .flat_map(|(place, y)| (place.x..place.x + place.width).map(move |x| y * width + x))
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        assert_eq!(places.len(), 2, "{places:?}");
+        assert!(pixels == expected);
     }
 
     #[test]

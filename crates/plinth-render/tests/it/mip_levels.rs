@@ -27,7 +27,8 @@ fn noise(seed: u32) -> Image {
 
 static IMAGES: LazyLock<[Arc<Image>; 2]> = LazyLock::new(|| [1, 2].map(|seed| Arc::new(noise(seed))));
 
-/// Returns a ball on which the images are repeated along the equator, before a square.
+/// Returns a ball on which the images are repeated along the equator, before a square. On a label in front of the ball, a
+/// small part of the first image is magnified, so that its level 0 is read there. This part is around its corners.
 fn textured(material: Material) -> Model {
     let (rings, sectors) = (16, 32);
     let mut ball = ball(rings, sectors);
@@ -37,7 +38,14 @@ fn textured(material: Material) -> Model {
     let board = Primitive { uvs: vec![vec![[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]], ..square() };
     let on_board = TextureRef { texture: 0, uv_set: 0, transform: Some([1.0, 0.5, 0.1, -0.5, 1.0, 0.0]) };
     let painted = Material { base_color_texture: Some(on_board), double_sided: true, ..Material::default() };
-    let mut out = model(vec![(ball, material, [0.0; 3], 0.7), (board, painted, [0.0, 0.0, -0.7], 1.0)]);
+    let label = Primitive { uvs: vec![vec![[0.99, 0.01], [1.01, 0.01], [1.01, -0.01], [0.99, -0.01]]], ..square() };
+    let on_label = TextureRef { texture: 0, uv_set: 0, transform: None };
+    let printed = Material { base_color_texture: Some(on_label), double_sided: true, ..Material::default() };
+    let mut out = model(vec![
+        (ball, material, [0.0; 3], 0.7),
+        (board, painted, [0.0, 0.0, -0.7], 1.0),
+        (label, printed, [0.2, 0.1, 0.8], 0.2),
+    ]);
     out.images = IMAGES.to_vec();
     out.textures = (0..2).map(|image| Texture { image, sampler: Sampler::default() }).collect();
     out
@@ -124,6 +132,10 @@ fn reduced_levels_are_drawn_from_the_cache_without_the_pixels_of_the_images() {
     };
     // Facts that were deleted are stored again.
     assert_eq!((of_kind("image-").len(), of_kind("levels-").len()), (2, 2));
+    // The whole level 1 of the first image and those after it, and a few tiles of level 0.
+    let (from_level_1, tile) = (u64::from(TEXELS).pow(2) / 3 * 4, 4 * 64 * 64);
+    let sizes: Vec<u64> = of_kind("levels-").iter().map(|path| std::fs::metadata(path).unwrap().len()).collect();
+    assert!(sizes.iter().any(|size| (from_level_1 + 2 * tile..from_level_1 + 20 * tile).contains(size)), "{sizes:?}");
     for path in of_kind("image-") {
         std::fs::remove_file(path).unwrap();
     }
