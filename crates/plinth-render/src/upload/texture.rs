@@ -557,7 +557,7 @@ mod tests {
         // The part around a texel of level 1.
         let part = |x: f32| {
             let mut tiles = ReadTiles::new([128, 128]);
-            tiles.mark([glam::vec2(x, 30.0); 3], [plinth_model::Wrap::Clamp; 2]);
+            tiles.mark([glam::vec2(x, 30.0); 3], [Wrap::Clamp; 2]);
             Some(Arc::new(tiles))
         };
         let mut cache = ImageCache::default();
@@ -588,7 +588,7 @@ mod tests {
         let image = Image { width, height, pixels: pixels.into(), ..Image::default() };
         let mut tiles = ReadTiles::new([width, height]);
         for corner in [[20.0, 20.0], [150.0, 90.0]] {
-            tiles.mark([glam::Vec2::from(corner); 3], [plinth_model::Wrap::Clamp; 2]);
+            tiles.mark([glam::Vec2::from(corner); 3], [Wrap::Clamp; 2]);
         }
         let Parts { places, pixels } = cut(&Level::of(&image), &tiles);
         let expected: Vec<u8> = places
