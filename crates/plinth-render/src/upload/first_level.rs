@@ -168,14 +168,17 @@ struct Density {
 }
 
 impl Density {
-    /// Returns the density for the gradients of the two texture coordinates in texels.
+    /// Returns the density for the gradients of the two texture coordinates in texels. On very narrow triangles, the
+    /// fourth powers of the gradients exceed the range of 32-bit numbers.
     fn of(u: Vec3, v: Vec3) -> Self {
+        let (u, v) = (u.as_dvec3(), v.as_dvec3());
         // The singular values of the matrix with the rows `u` and `v`.
         let squares = u.length_squared() + v.length_squared();
         let product = u.cross(v).length();
         let difference = (squares * squares - 4.0 * product * product).max(0.0).sqrt();
         let largest = (0.5 * (squares + difference)).sqrt();
-        Self { largest, smallest: if largest > 0.0 { product / largest } else { 0.0 } }
+        let smallest = if largest > 0.0 { product / largest } else { 0.0 };
+        Self { largest: largest as f32, smallest: smallest as f32 }
     }
 
     /// Returns the finest mip level that can be read on a triangle with this density.
@@ -440,6 +443,10 @@ mod tests {
         let turned = Lookup::new(0, Some([0.0, 1.0, 0.5, 2.0, 0.0, 0.1]), [1024, 512]);
         let (_area, density) = turned.density(HALF_SQUARE, CORNERS);
         assert!((density.largest - 512.0).abs() < 0.1 && (density.smallest - 512.0).abs() < 0.1, "{density:?}");
+        // A triangle at the pole of a sphere, which is very narrow because of rounding errors.
+        let at_pole = [Vec3::ZERO, Vec3::new(1e-8, 0.0, 0.0), Vec3::new(0.0, 0.2, 0.0)];
+        let (_area, density) = lookup.density(at_pole, CORNERS);
+        assert!((density.largest / 1.024e11 - 1.0).abs() < 1e-3, "{density:?}");
         // A texture that is stretched along a diagonal.
         let (_area, density) = lookup.density(HALF_SQUARE, [Vec2::ZERO, Vec2::X, Vec2::X]);
         assert!((density.largest - 512.0 * 2_f32.sqrt()).abs() < 0.1 && density.smallest < 0.1, "{density:?}");

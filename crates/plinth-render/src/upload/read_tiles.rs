@@ -55,6 +55,10 @@ impl ReadTiles {
 
     /// Marks what is read by a triangle with these corners, in texels of the level. Wrapping is by width and height.
     pub(super) fn mark(&mut self, corners: [Vec2; 3], wraps: [Wrap; 2]) {
+        if !corners.iter().all(|corner| corner.is_finite()) {
+            self.is_read.fill(true);
+            return;
+        }
         let [a, b, c] = corners;
         let (min, max) = (a.min(b).min(c) - MARGIN, a.max(b).max(c) + MARGIN);
         let along_x = Tiles::between(min.x, max.x, self.size[0], wraps[0]);
@@ -134,8 +138,7 @@ impl Tiles {
         let all = side.div_ceil(TILE) as usize;
         let whole = Self { first: 0, number: all, all };
         let length = side as f32;
-        // Also if a coordinate is not a number.
-        if !(high - low < length && low.abs().max(high.abs()) < MAX_EXACT) {
+        if high - low >= length || low.abs().max(high.abs()) > MAX_EXACT {
             return whole;
         }
         let texel = |at: f32| (at.max(0.0) as u32).min(side - 1);
