@@ -29,6 +29,8 @@ const MAX_SHARE_OF_PARTS: f64 = 0.75;
 /// triangle whose texture coordinates do not vary would keep all levels. In a picture that the primitive fills, this
 /// fraction is a few dozen pixels.
 const NEGLIGIBLE_SHARE: f64 = 1e-4;
+/// Maximum height of a triangle that counts as a line, as a fraction of its longest side.
+const LINE: f32 = 1e-6;
 /// Number of levels that are distinguished.
 const LEVELS: usize = 16;
 /// Number of triangles that are processed together. It is fixed, so that the sums do not depend on the number of cores.
@@ -48,14 +50,14 @@ impl FirstLevel {
         self.number == 0 && self.parts.is_none()
     }
 
-    /// Returns whether everything that is uploaded from the level `other` on is uploaded from this level on, too.
+    /// Returns whether a texture with this first level can be read in place of one with the first level `other`. Triangles
+    /// that take a negligible part of a surface may read a finer level if there is one, so it must be a whole level.
     pub(super) fn contains(&self, other: &Self) -> bool {
-        let contains_parts = || match (&self.parts, &other.parts) {
-            (None, _) => true,
+        match (&self.parts, &other.parts) {
+            (None, _) => self.number <= other.number,
             (Some(_), None) => false,
-            (Some(these), Some(others)) => these.contains(others),
-        };
-        self.number < other.number || (self.number == other.number && contains_parts())
+            (Some(these), Some(others)) => self.number == other.number && these.contains(others),
+        }
     }
 }
 
@@ -81,9 +83,19 @@ pub(crate) fn first_levels(
         .filter_map(|((one, indices), is_reshaped)| Drawn::new(scene, one, indices, is_reshaped))
         .collect();
     let numbers = numbers(scene, &drawn, reading);
-    let mut parts = if gpu.is_software() { parts(scene, &drawn, &numbers, reading) } else { BTreeMap::new() };
+    let parts_suffice = gpu.is_software() && reads_levels_of_pixels();
+    let mut parts = if parts_suffice { parts(scene, &drawn, &numbers, reading) } else { BTreeMap::new() };
     let first = |(image, number)| (image, FirstLevel { number, parts: parts.remove(&image).map(Arc::new) });
     numbers.into_iter().map(first).filter(|(_image, first)| !first.is_all()).collect()
+}
+
+/// Returns whether software drivers read each pixel at its own mip level. On x86-64 processors without AVX2, Mesa reads the
+/// pixels of a block of 2 × 2 at the level of one of them, which may show another triangle.
+fn reads_levels_of_pixels() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
 }
 
 /// Returns the number of the first level of each image.
@@ -249,8 +261,8 @@ struct Lookup {
 struct Measured {
     /// Twice its area in squared world units.
     area: f32,
-    /// The finest mip level that is read on it.
-    level: usize,
+    /// The finest mip level that is read on it. `None` if it is a line (see [`is_line`]).
+    level: Option<usize>,
     /// The texture coordinates of its corners in texels of level 0.
     corners: [Vec2; 3],
 }
@@ -278,7 +290,7 @@ impl Lookup {
         (area, Density::of(gradient(to_right.x, to_left.x), gradient(to_right.y, to_left.y)))
     }
 
-    /// Processes the triangles of a primitive in tasks: calls `add` for each triangle that has an area. Returns the
+    /// Processes the triangles of a primitive in tasks: calls `add` for each triangle that may be visible. Returns the
     /// results of the tasks.
     fn measure<T: Send>(
         &self,
@@ -295,16 +307,25 @@ impl Lookup {
                 // Missing texture coordinates are (0, 0).
                 let uvs = triangle.map(|i| uvs.get(i as usize).map_or(Vec2::ZERO, |uv| Vec2::from(*uv)));
                 let (area, density) = self.density(corners, uvs);
-                // A triangle without area is not visible.
-                if area > 0.0 {
-                    let corners = uvs.map(|uv| self.in_texels(uv));
-                    add(&mut result, &Measured { area, level: density.level(reading), corners });
+                let is_line = is_line(corners, area);
+                if area > 0.0 || is_line {
+                    let level = (!is_line).then(|| density.level(reading));
+                    add(&mut result, &Measured { area, level, corners: uvs.map(|uv| self.in_texels(uv)) });
                 }
             }
             result
         };
         drawn.triangles.par_chunks(TRIANGLES_PER_TASK).map(of_task).collect()
     }
+}
+
+/// Returns whether the corners of a triangle are on a line, but apart from each other. `area` is twice its area. Where the
+/// corners are rounded to fractions of a pixel, such a triangle may be drawn, at an unknown mip level. If two corners
+/// coincide, it is not visible.
+fn is_line([a, b, c]: [Vec3; 3], area: f32) -> bool {
+    let sides = [a.distance_squared(b), b.distance_squared(c), c.distance_squared(a)];
+    let (shortest, longest) = (sides[0].min(sides[1]).min(sides[2]), sides[0].max(sides[1]).max(sides[2]));
+    area <= LINE * longest && shortest > LINE * longest
 }
 
 /// An image that a primitive reads.
@@ -374,7 +395,11 @@ impl<'a> Drawn<'a> {
 
     /// Returns the area of all triangles by level.
     fn areas_of(&self, lookup: Lookup, reading: Reading) -> Areas {
-        let add = |areas: &mut Areas, one: &Measured| areas.by_level[one.level] += f64::from(one.area);
+        let add = |areas: &mut Areas, one: &Measured| {
+            if let Some(level) = one.level {
+                areas.by_level[level] += f64::from(one.area);
+            }
+        };
         let mut sum = Areas::default();
         for areas in lookup.measure(self, reading, Areas::default, add) {
             sum.add(&areas);
@@ -392,7 +417,7 @@ impl<'a> Drawn<'a> {
             if known.iter().all(|(other, _tiles)| *other != key) {
                 let scale = 1.0 / (1_u32 << number) as f32;
                 let add = |tiles: &mut ReadTiles, triangle: &Measured| {
-                    if triangle.level <= *number as usize {
+                    if triangle.level.is_none_or(|level| level <= *number as usize) {
                         tiles.mark(triangle.corners.map(|corner| corner * scale), one.wraps);
                     }
                 };
@@ -509,6 +534,31 @@ mod tests {
             ..Model::default()
         };
         build_scene(Arc::new(model), &RenderSettings::default(), None).unwrap()
+    }
+
+    #[test]
+    fn triangles_whose_corners_are_on_a_line_read_the_finest_level() {
+        let line = [Vec3::ZERO, Vec3::new(0.1, 0.1, 0.0), Vec3::new(0.3, 0.3, 0.0)];
+        let area = |[a, b, c]: [Vec3; 3]| (b - a).cross(c - a).length();
+        let coincident = [Vec3::ZERO, Vec3::new(1e-8, 0.0, 0.0), Vec3::new(0.0, 0.2, 0.0)];
+        assert_eq!(
+            [line, coincident, HALF_SQUARE].map(|corners| is_line(corners, area(corners))),
+            [true, false, false]
+        );
+        let mut scene = square_scene();
+        let square = &mut model(&mut scene).meshes[0].primitives[0];
+        square.positions.extend(line.map(|corner| corner.to_array()));
+        square.normals.extend([[0.0, 0.0, 1.0]; 3]);
+        square.uvs[0].extend([[0.1, 0.7]; 3]);
+        square.indices.extend([4, 5, 6]);
+        let posed = scene.pose(None);
+        let drawn = Drawn::new(&scene, &posed[0], &scene.model.meshes[0].primitives[0].indices, false).unwrap();
+        let found = drawn.parts(&BTreeMap::from([(0, ([4096, 4096], 0))]), SOFTWARE);
+        let mut expected = ReadTiles::new([4096, 4096]);
+        expected.mark([Vec2::new(409.6, 2867.2); 3], [Wrap::Repeat; 2]);
+        assert_eq!(found, BTreeMap::from([(0, expected)]));
+        let of_square = Density { largest: 2048.0, smallest: 2048.0 }.level(SOFTWARE);
+        assert_eq!(drawn.areas(SOFTWARE)[&0].first_level(9) as usize, of_square, "the line has no area");
     }
 
     #[test]

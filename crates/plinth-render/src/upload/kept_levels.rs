@@ -11,8 +11,8 @@ use super::read_tiles::Rectangle;
 use super::texture::{Level, Levels, Parts, WantedImage};
 use crate::cache::Cache;
 
-/// Minimum size of the cache, in multiples of the mip levels of a scene. In a smaller cache, the levels are not stored,
-/// because they would displace light.
+/// Minimum size of the cache, in multiples of the mip levels of a scene. In a smaller cache, the levels of the largest images
+/// are not stored, because they would displace light.
 const MIN_CACHE_SIZE: u64 = 4;
 
 impl Cache {
@@ -92,10 +92,17 @@ impl UnstoredImage {
 }
 
 impl UnstoredLevels {
-    /// Returns `images`, or nothing if they would take too much of the cache.
-    pub(super) fn new(images: Vec<UnstoredImage>, cache: &Cache) -> Self {
-        let bytes: u64 = images.iter().map(UnstoredImage::bytes).sum();
-        if bytes <= cache.most_bytes() / MIN_CACHE_SIZE { Self(images) } else { Self::default() }
+    /// Returns as many of the images as do not take too much of the cache, beginning with the smallest ones.
+    pub(super) fn new(mut images: Vec<UnstoredImage>, cache: &Cache) -> Self {
+        images.sort_by_key(UnstoredImage::bytes);
+        let mut bytes = 0;
+        let mut fits = |one: &UnstoredImage| {
+            bytes += one.bytes();
+            bytes <= cache.most_bytes() / MIN_CACHE_SIZE
+        };
+        let number = images.iter().take_while(|one| fits(one)).count();
+        images.truncate(number);
+        Self(images)
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -117,5 +124,28 @@ impl UnstoredLevels {
         let facts: Vec<_> = self.0.iter().filter_map(named).collect();
         let facts = facts.iter().map(|(name, content)| (name.as_str(), content.clone()));
         drop(cache.store_all(levels.chain(facts)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_levels_are_not_stored_if_they_take_too_much_of_the_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path().to_owned(), 4000).unwrap();
+        let image = |side: u32| {
+            let level = Level { width: side, height: side, pixels: Cow::Owned(vec![0; (side * side * 4) as usize]) };
+            let levels = Levels { parts: None, whole: vec![level] };
+            UnstoredImage { image: Arc::default(), levels: Some((side.to_string(), Arc::new(levels))) }
+        };
+        let stored = |sides: &[u32]| {
+            let UnstoredLevels(images) = UnstoredLevels::new(sides.iter().map(|side| image(*side)).collect(), &cache);
+            images.into_iter().map(|one| one.levels.unwrap().0).collect::<Vec<_>>()
+        };
+        assert_eq!(stored(&[20, 12, 9]), ["9", "12"], "together a quarter of the cache at most");
+        assert_eq!(stored(&[14, 12, 9]), ["9", "12"]);
+        assert_eq!(stored(&[16]), [""; 0]);
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct ReadTiles {
     size: [u32; 2],
     /// Whether each tile is read, by row and column.
     is_read: Vec<bool>,
+    /// Number of tiles that are not read.
+    unread: usize,
 }
 
 /// A rectangle of a mip level, in texels.
@@ -41,7 +43,7 @@ impl ReadTiles {
     /// Creates tiles of a level of `size` texels, none of which is read.
     pub(super) fn new(size: [u32; 2]) -> Self {
         let [columns, rows] = size.map(|side| side.div_ceil(TILE) as usize);
-        Self { size, is_read: vec![false; columns * rows] }
+        Self { size, is_read: vec![false; columns * rows], unread: columns * rows }
     }
 
     /// Returns whether each tile is read, by row and column.
@@ -55,8 +57,12 @@ impl ReadTiles {
 
     /// Marks what is read by a triangle with these corners, in texels of the level. Wrapping is by width and height.
     pub(super) fn mark(&mut self, corners: [Vec2; 3], wraps: [Wrap; 2]) {
+        if self.unread == 0 {
+            return;
+        }
         if !corners.iter().all(|corner| corner.is_finite()) {
             self.is_read.fill(true);
+            self.unread = 0;
             return;
         }
         let [a, b, c] = corners;
@@ -66,7 +72,9 @@ impl ReadTiles {
         let columns = self.columns();
         for row in along_y.indices() {
             for column in along_x.indices() {
-                self.is_read[row * columns + column] = true;
+                let is_read = &mut self.is_read[row * columns + column];
+                self.unread -= usize::from(!*is_read);
+                *is_read = true;
             }
         }
     }
@@ -74,6 +82,7 @@ impl ReadTiles {
     /// Adds the tiles of another set of the same level.
     pub(super) fn add(&mut self, other: &Self) {
         self.is_read.iter_mut().zip(&other.is_read).for_each(|(this, other)| *this |= other);
+        self.unread = self.is_read.iter().filter(|read| !**read).count();
     }
 
     /// Returns whether all tiles that `other` reads are read.
@@ -248,6 +257,7 @@ mod tests {
         let with = |indices: &[usize]| {
             let mut tiles = ReadTiles::new([128, 128]);
             indices.iter().for_each(|i| tiles.is_read[*i] = true);
+            tiles.unread -= indices.len();
             tiles
         };
         assert!(with(&[0, 2]).contains(&with(&[2])) && with(&[2]).contains(&with(&[2])));

@@ -570,7 +570,7 @@ mod tests {
         };
         assert_eq!(upload(1, part(30.0)), (128, 8, 1));
         assert_eq!(upload(1, part(30.0)), (128, 8, 0));
-        assert_eq!(upload(2, None), (128, 8, 0));
+        assert_eq!(upload(2, None), (64, 7, 1), "negligible triangles could read the rest of the finer level");
         assert_eq!(upload(1, part(90.0)), (128, 8, 1), "another part");
         assert_eq!(upload(1, part(60.0)), (128, 8, 1), "both parts");
         assert_eq!(upload(1, part(30.0)), (128, 8, 0));
