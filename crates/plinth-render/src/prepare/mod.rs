@@ -199,17 +199,15 @@ fn compute_missing<T: Send>(
         missing => missing,
     };
     let sky = Sky::of(inputs.scene);
-    let of_model = || match model {
-        Some(model) => {
+    let of_model = || {
+        if let Some(model) = model {
             let used = use_triangles(&model.indices);
-            (model, used)
+            return (model, used);
         }
-        None => {
-            let known = known.unwrap_or_else(|| KnownTriangles::choose(inputs));
-            let indices = Arc::clone(&known.indices);
-            // The light takes longer, so it begins first. Parts of it run on one thread.
-            rayon::join(|| ModelLight::new(inputs, &sky, known), || use_triangles(&indices))
-        }
+        let known = known.unwrap_or_else(|| KnownTriangles::choose(inputs));
+        let indices = Arc::clone(&known.indices);
+        // The light takes longer, so it begins first. Parts of it run on one thread.
+        rayon::join(|| ModelLight::new(inputs, &sky, known), || use_triangles(&indices))
     };
     let of_environment = || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail));
     let ((model, used), environment) = rayon::join(of_model, of_environment);

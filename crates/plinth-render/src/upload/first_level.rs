@@ -337,6 +337,9 @@ struct ImageUse {
     lookup: Option<Lookup>,
 }
 
+/// What determines the parts that a primitive reads of an image with a given size: how it is read, and the number of the level.
+type PartsKey = (Lookup, [Wrap; 2], u32);
+
 /// A primitive of the scene, and the images that it reads.
 struct Drawn<'a> {
     posed: &'a PosedPrimitive,
@@ -409,7 +412,7 @@ impl<'a> Drawn<'a> {
 
     /// Returns the parts that are read of the first levels of images. `sizes` has their sizes in texels, and their numbers.
     fn parts(&self, sizes: &BTreeMap<usize, ([u32; 2], u32)>, reading: Reading) -> BTreeMap<usize, ReadTiles> {
-        let mut known: Vec<((Lookup, [Wrap; 2], u32), ReadTiles)> = Vec::new();
+        let mut known: Vec<(PartsKey, ReadTiles)> = Vec::new();
         let mut parts: BTreeMap<usize, ReadTiles> = BTreeMap::new();
         for one in &self.uses {
             let (Some(lookup), Some((size, number))) = (one.lookup, sizes.get(&one.image)) else { continue };

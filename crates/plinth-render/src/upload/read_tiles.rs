@@ -256,7 +256,9 @@ mod tests {
     fn only_tiles_of_the_same_level_contain_others() {
         let with = |indices: &[usize]| {
             let mut tiles = ReadTiles::new([128, 128]);
-            indices.iter().for_each(|i| tiles.is_read[*i] = true);
+            for i in indices {
+                tiles.is_read[*i] = true;
+            }
             tiles.unread -= indices.len();
             tiles
         };
