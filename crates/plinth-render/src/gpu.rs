@@ -13,9 +13,6 @@ use crate::device::Device;
 /// The graphics APIs that are used: Vulkan, or Metal on macOS, or Direct3D 12 and Vulkan on Windows.
 const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
 
-/// Size of the blocks of memory from which buffers and textures of a software driver are allocated.
-const SOFTWARE_BLOCK_BYTES: u64 = 64 << 20;
-
 /// If the device does not respond within this time, it is considered hung.
 const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -160,7 +157,7 @@ impl Gpu {
             label: Some("plinth"),
             required_features: features & wanted,
             required_limits: adapter.limits(),
-            memory_hints: memory_hints(report.kind),
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         }))
         .map_err(|source| GpuError::Device { name: report.name.clone(), source })?;
@@ -279,21 +276,6 @@ fn instance() -> wgpu::Instance {
     wgpu::Instance::new(descriptor)
 }
 
-/// Returns how the memory of a device is allocated.
-fn memory_hints(kind: AdapterKind) -> wgpu::MemoryHints {
-    match kind {
-        AdapterKind::Hardware => wgpu::MemoryHints::MemoryUsage,
-        // From small blocks, large images and their staging buffers would get blocks of their own, which return to the
-        // system with them, so that the kernel clears the memory of the next ones again. From large blocks, freed memory is
-        // used again. Parts of a block that were never written take no memory. wgpu halves the size for memory that the
-        // processor can access, and software drivers have no other memory.
-        AdapterKind::Software => {
-            let size = 2 * SOFTWARE_BLOCK_BYTES;
-            wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: size..size }
-        }
-    }
-}
-
 /// Returns the sort key of an adapter. Graphics cards come before software drivers.
 fn preference(adapter: &wgpu::Adapter) -> u8 {
     match adapter.get_info().device_type {
@@ -386,38 +368,7 @@ const OUT_OF_MEMORY: &str = "Out of memory";
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    #[test]
-    fn a_software_driver_uses_the_staging_memory_of_an_image_again() {
-        const SIDE: u32 = 1024;
-        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        if !gpu.is_software() {
-            return;
-        }
-        let texels = vec![[0_u8; 4]; (SIDE * SIDE) as usize];
-        let upload = |_image: u32| {
-            let image = gpu.device.create_texture(&wgpu::TextureDescriptor {
-                label: None,
-                size: wgpu::Extent3d { width: SIDE, height: SIDE, depth_or_array_layers: 1 },
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format: wgpu::TextureFormat::Rgba8Unorm,
-                usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-                view_formats: &[],
-            });
-            let view = image.create_view(&wgpu::TextureViewDescriptor::default());
-            gpu.write_texture(&view, Region::whole(SIDE, SIDE), SIDE, &texels);
-            gpu.wait_for(gpu.queue.submit([])).unwrap();
-            view
-        };
-        // A block has room for these images and one staging buffer, but not for a staging buffer for each image.
-        let views: Vec<wgpu::TextureView> = (0..12).map(upload).collect();
-        let report = gpu.device.generate_allocator_report().unwrap();
-        let blocks: Vec<u64> = report.blocks.iter().map(|block| block.size).collect();
-        assert_eq!(blocks, [SOFTWARE_BLOCK_BYTES], "of {} images", views.len());
-    }
+    use super::is_address;
 
     #[test]
     fn a_pci_address_is_recognized_as_other_programs_print_it() {

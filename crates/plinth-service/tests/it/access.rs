@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plinth_db::{DbError, TimeLimits, sessions, tokens};
 use plinth_service::Meter;
-use plinth_service::access::{NewAccount, NewKey};
+use plinth_service::access::{NewAccount, NewKey, NewKeyMade};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 use plinth_spec::{ErrorCode, limits};
@@ -253,7 +253,10 @@ async fn a_key_belongs_to_the_account_that_creates_it(address: &str) {
     let service = &test_service.service;
     let grace = test_service::caller(service, "grace@example.org").await;
     let new = |chars: usize| NewKey { name: "ä".repeat(chars), ..new_key(&test_service.caller.account_id) };
-    let token = service.create_own_key(&grace, new(limits::KEY_NAME_CHARS)).await.unwrap().token;
+    let NewKeyMade { id, token } = service.create_own_key(&grace, new(limits::KEY_NAME_CHARS)).await.unwrap();
+    let owner = &test_service.caller;
+    service.create_own_key(owner, new(0)).await.unwrap();
+    assert_eq!(code(service.revoke_own_key(owner, &id).await), ErrorCode::NotFound, "a key of somebody else");
     assert_eq!(service.authenticate(Some(&token)).await.unwrap().account_id, grace.account_id);
     assert_eq!(code(service.create_own_key(&grace, new(limits::KEY_NAME_CHARS + 1)).await), ErrorCode::BadRequest);
     for name in ["a\0b", "a\nb"] {

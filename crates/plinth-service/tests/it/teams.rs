@@ -319,6 +319,21 @@ async fn an_invitation_is_accepted_again_by_who_accepted_it(address: &str) {
     assert_eq!(code(sign_up("new@example.org").await), ErrorCode::NotFound, "no longer a member");
 }
 
+async fn an_offer_is_only_for_its_member(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let (grace, alan) = (caller(service, GRACE).await, caller(service, ALAN).await);
+    for email in [GRACE, ALAN] {
+        service.set_member(&team, email, Role::Admin).await.unwrap();
+    }
+    let offer = service.offer_team(owner, team.as_str(), grace.account_id.as_str(), "").await.unwrap().link;
+    assert_eq!(code(service.accept_invitation(&alan, &offer).await), ErrorCode::Forbidden);
+    let before = set([(EMAIL, "owner"), (GRACE, "admin"), (ALAN, "admin")]);
+    assert_eq!(roles(service, owner, &team).await, before);
+    assert_eq!(service.accept_invitation(&grace, &offer).await.unwrap(), team);
+}
+
 async fn an_address_that_another_request_takes_first_exists_already(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, owner) = (&test_service.service, &test_service.caller);
@@ -373,6 +388,7 @@ mod both {
         changes_of_a_team_wait_for_what_its_members_do
         a_removed_member_does_not_come_back_by_an_open_invitation
         an_invitation_is_accepted_again_by_who_accepted_it
+        an_offer_is_only_for_its_member
         an_address_that_another_request_takes_first_exists_already
     }
 }
