@@ -12,7 +12,7 @@ use crate::prepare::Prepared;
 use crate::region::{clip_from_view, crop};
 use crate::renderer::Picture;
 use crate::targets::TargetDescriptor;
-use crate::upload::texture::linear_from_srgb;
+use crate::upload::levels::linear_from_srgb;
 
 /// Values that do not change during a render.
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@ use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
 use crate::upload::geometry::uv_of;
+use crate::upload::levels::linear_from_byte;
 use crate::upload::material::f0_from_ior;
-use crate::upload::texture::linear_from_byte;
 
 /// Returns the coordinates at which a vertex reads a texture, with the transform of the texture.
 pub(super) fn texture_uv(reference: TextureRef, primitive: &Primitive, v: usize) -> [f32; 2] {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::at_vertex::{base_color, dielectric_f0, metallic_roughness, relative_passing_share, texel_red, texture_uv};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
-use crate::upload::texture::linear_from_byte;
+use crate::upload::levels::linear_from_byte;
 
 /// Converts posed primitives to meshes for the bake. `indices` contains the triangles of each primitive. Primitives that
 /// need the same image share it.

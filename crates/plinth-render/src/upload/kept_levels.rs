@@ -7,8 +7,9 @@ use std::sync::Arc;
 use plinth_model::{Image, ImageFacts};
 
 use super::first_level::FirstLevel;
+use super::levels::{Level, Levels, Parts};
 use super::read_tiles::Rectangle;
-use super::texture::{Level, Levels, Parts, WantedImage};
+use super::texture::WantedImage;
 use crate::cache::Cache;
 
 /// Minimum size of the cache, in multiples of the mip levels of a scene. In a smaller cache, the levels of the largest images
