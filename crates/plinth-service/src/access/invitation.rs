@@ -268,7 +268,7 @@ async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitatio
     let invitation = found.ok_or_else(missing)?;
     let team = find(conn, &invitation.inviter_id, invitation.workspace_id.as_str()).await;
     let (workspace, inviter) = team.map_err(|error| if error.status < 500 { missing() } else { error })?;
-    let may_invite = inviter.can_assign(invitation.role) || (invitation.role == Role::Owner && inviter == Role::Owner);
+    let may_invite = inviter == Role::Owner || inviter.can_assign(invitation.role);
     // Otherwise a suspended person could create a new account with an invitation from the suspended account.
     let is_open = accounts::find(conn, &invitation.inviter_id).await?.is_some_and(|one| one.suspended_at.is_none());
     if may_invite && is_open { Ok((invitation, workspace)) } else { Err(missing()) }

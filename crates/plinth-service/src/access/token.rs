@@ -75,6 +75,12 @@ mod tests {
     }
 
     #[test]
+    fn a_checksum_is_the_crc_32_in_base_62() {
+        // The CRC-32 of this text is 0xcbf4_3926, or 3_421_780_262.
+        assert_eq!(checksum("123456789"), "3jZRME");
+    }
+
+    #[test]
     fn other_texts_are_rejected() {
         let text = make("other").text;
         for bad in ["", "plinth_sk_", "plinth_sk_short", "plinth", &text, &format!("{}é", make("plinth").text)] {

@@ -45,7 +45,7 @@ pub(crate) async fn refund(tx: &mut Tx, render: &Render, now: i64) -> Result<u64
 
 /// Builds the ledger entry of a charge or refund. Returns `None` if the render was free.
 fn entry(render: &Render, kind: LedgerType, now: i64) -> Result<Option<NewEntry>> {
-    let Some(pool) = render.pool.filter(|_pool| render.credits > 0) else { return Ok(None) };
+    let Some(pool) = render.pool else { return Ok(None) };
     let credits = i64::try_from(render.credits).map_err(ServiceError::internal)?;
     let is_refund = kind == LedgerType::Refund;
     Ok(Some(NewEntry {

@@ -32,9 +32,8 @@ impl Service {
     pub async fn reclaim_expired_leases(&self) -> Result<Reclaimed> {
         let mut reclaimed = Reclaimed::default();
         loop {
-            let lost = self.list_lost().await?;
-            let (is_all, before) = (lost.len() < AT_ONCE as usize, reclaimed.renders);
-            for one in lost {
+            let before = reclaimed.renders;
+            for one in self.list_lost().await? {
                 let id = one.render.id.clone();
                 match self.reclaim_expired_lease(one).await {
                     Ok(is_reclaimed) => reclaimed.renders += usize::from(is_reclaimed),
@@ -45,7 +44,7 @@ impl Service {
                 }
             }
             // Renders that were left are listed again, so the next call tries them again.
-            if is_all || reclaimed.errors > 0 || reclaimed.renders == before {
+            if reclaimed.errors > 0 || reclaimed.renders == before {
                 return Ok(reclaimed);
             }
         }

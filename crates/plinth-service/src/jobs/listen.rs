@@ -1,10 +1,12 @@
 //! Wakes the worker of this process when any process queues work that this worker takes, or requests a preview.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use plinth_db::{Db, DbError, Heard, QueueListener, Queued};
 use plinth_spec::Takes;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::select;
+use tokio::time::sleep;
 
 use crate::service::Service;
 
@@ -26,7 +28,7 @@ impl Service {
         loop {
             let Err(error) = self.listen_until_lost(&self.db, takes, &mut listeners).await else { return };
             tracing::warn!(error = %error, "the connection that listens for queued renders is lost; it is opened again");
-            sleep((RECONNECT + RECONNECT_EACH * listeners).mul_f64(fastrand::f64())).await;
+            sleep(longest_pause(listeners).mul_f64(fastrand::f64())).await;
             // The worker queries the queue after each attempt to connect, because it receives no notifications meanwhile.
             self.look_for_work();
         }
@@ -43,34 +45,47 @@ impl Service {
         *listeners = all.number();
         // The connection did not receive notifications of work that was queued before the connection was open.
         self.look_for_work();
-        let mut count_at = Instant::now() + COUNT_EVERY;
+        let mut count = pin!(sleep(COUNT_EVERY));
         loop {
-            match timeout_at(count_at, listener.next()).await {
-                Ok(heard) => match heard? {
-                    Heard::Queued(queued) => {
-                        if takes.includes(queued.class) && fastrand::f64() < all.chance(queued) {
-                            self.queued.notify_one();
-                        }
+            let heard = select! {
+                biased;
+                heard = listener.next() => Some(heard?),
+                () = count.as_mut() => None,
+            };
+            match heard {
+                Some(Heard::Queued(queued)) => {
+                    if takes.includes(queued.class) && fastrand::f64() < all.chance(queued) {
+                        self.queued.notify_one();
                     }
-                    Heard::Preview(Some(holder)) => {
-                        if holder == self.arrivals.token {
-                            self.arrivals.requested.notify_one();
-                        }
+                }
+                Some(Heard::Preview(Some(holder))) => {
+                    if holder == self.arrivals.token {
+                        self.arrivals.requested.notify_one();
                     }
-                    Heard::Preview(None) => {
-                        if fastrand::f64() < all.chance_of_preview() {
-                            self.arrivals.requested.notify_one();
-                        }
+                }
+                Some(Heard::Preview(None)) => {
+                    if fastrand::f64() < all.chance_of_preview() {
+                        self.arrivals.requested.notify_one();
                     }
-                },
-                Err(_due) => {
+                }
+                None => {
                     all = Listeners::count(&mut listener).await?;
                     *listeners = all.number();
-                    count_at = Instant::now() + COUNT_EVERY.mul_f64(0.75 + 0.5 * fastrand::f64());
+                    count.set(sleep(until_next_count()));
                 }
             }
         }
     }
+}
+
+/// Returns the longest pause before one of this number of workers connects again.
+fn longest_pause(listeners: u32) -> Duration {
+    RECONNECT + RECONNECT_EACH * listeners
+}
+
+/// Returns a random time of about [`COUNT_EVERY`], so that workers that have started together do not count together.
+fn until_next_count() -> Duration {
+    COUNT_EVERY.mul_f64(0.75 + 0.5 * fastrand::f64())
 }
 
 /// For each listening worker, including the worker of this process, the work that it takes.
@@ -109,10 +124,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn workers_connect_again_at_a_rate_that_does_not_grow_with_their_number() {
+        assert_eq!(longest_pause(0), Duration::from_secs(1));
+        assert_eq!(longest_pause(2000), Duration::from_secs(11));
+    }
+
+    #[test]
+    fn workers_count_the_listeners_about_once_a_minute() {
+        let times: Vec<_> = (0..1000).map(|_| until_next_count()).collect();
+        let (least, most) = (*times.iter().min().unwrap(), *times.iter().max().unwrap());
+        assert!(least >= Duration::from_secs(45) && most <= Duration::from_secs(75), "{least:?} {most:?}");
+        assert!(most - least > Duration::from_secs(20), "{least:?} {most:?}");
+    }
+
+    #[test]
     fn all_of_few_workers_look_and_about_32_of_many() {
         let takes = |text: &str| text.parse::<Takes>().unwrap();
         let workers = [vec![takes("share"); 998], vec![takes("share,pro"); 2]].concat();
         let many = Listeners(workers);
+        assert_eq!(many.number(), 1000);
         let chance = |class, jobs| many.chance(Queued { jobs, class });
         let is_about = |chance: f64, expected: f64| (chance - expected).abs() < 1e-9;
         assert!(is_about(chance(Some(WorkClass::Share), 1), 0.032));

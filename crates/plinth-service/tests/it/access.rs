@@ -43,6 +43,17 @@ async fn an_address_identifies_one_account_in_every_spelling(address: &str) {
     }
 }
 
+async fn the_first_account_of_an_installation_is_created_once(address: &str) {
+    let other = TestDatabase::sqlite();
+    let test_service = TestService::new(other.address()).await;
+    // The database at `address` has no account yet.
+    let service = test_service.beside(address).await;
+    let new = |email: &str| NewAccount { email: email.to_owned(), is_admin: true, password_hash: None };
+    let first = service.create_first_account(new(" Root@Example.org ")).await.unwrap();
+    assert_eq!(first, Some(service.find_account("root@example.org").await.unwrap().id));
+    assert_eq!(service.create_first_account(new("grace@example.org")).await.unwrap(), None);
+}
+
 async fn the_time_of_the_last_use_of_a_key_is_stored_at_most_once_a_minute(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
@@ -352,6 +363,7 @@ mod both {
         the_number_of_active_keys_per_account_is_limited
         a_new_account_has_the_signup_bonus_and_its_own_workspace
         an_address_identifies_one_account_in_every_spelling
+        the_first_account_of_an_installation_is_created_once
         the_time_of_the_last_use_of_a_key_is_stored_at_most_once_a_minute
         rejected_tokens_name_the_reason
         a_member_works_in_the_workspace_and_its_owner_pays

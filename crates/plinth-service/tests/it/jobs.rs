@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use plinth_db::leases::{self, Report, Worker};
 use plinth_db::outcomes::{self, Outcome};
-use plinth_db::{DbError, instance, renders};
+use plinth_db::{DbError, instance, renders, unreferenced_objects};
 use plinth_service::jobs::{LeaseLost, Reclaimed};
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
@@ -462,6 +462,15 @@ async fn files_of_ended_attempts_are_deleted_in_an_hour(address: &str) {
     assert_deleted_in_an_hour(&test_service, &late).await;
 }
 
+async fn a_render_that_no_worker_has_claimed_leaves_nothing_to_delete(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    service.cancel_render(&test_service.caller, &id).await.unwrap();
+    let scheduled = unreferenced_objects::list(&mut service.db().read().await.unwrap()).await.unwrap();
+    assert!(scheduled.is_empty(), "{scheduled:?}");
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -477,5 +486,6 @@ mod both {
         packaging_fails_after_three_lost_workers_and_the_video_remains
         cancel_and_claim_exclude_each_other
         files_of_ended_attempts_are_deleted_in_an_hour
+        a_render_that_no_worker_has_claimed_leaves_nothing_to_delete
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the limit on the total size of a workspace's looks.
+//! Tests of the pictures of looks, and of the limit on their total size in a workspace.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use plinth_testkit::on_both_databases;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::test_service::{TestService, code};
+use crate::test_service::{TestService, code, some_files};
 
 /// Settings with about 130 000 characters.
 fn large() -> Value {
@@ -60,9 +60,28 @@ async fn lists_of_large_looks_reserve_memory_until_they_are_sent(address: &str) 
     assert!(list().await.is_ok());
 }
 
+async fn a_free_preview_is_the_picture_of_a_look_with_its_settings(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let mut looks = Vec::new();
+    for quality in ["share", "standard"] {
+        looks.push(service.save_look(caller, quality, &json!({"quality": quality}), false).await.unwrap());
+    }
+    let pictures = async || service.look_pictures(caller, &looks).await.unwrap();
+    let preview = test_service.upload("chair", None).await.unwrap().result.render_id;
+    let claim = test_service.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    assert!(pictures().await.iter().all(Option::is_none), "it is not finished");
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
+    let shown = pictures().await;
+    assert!(shown[0].as_ref().is_some_and(|link| link.contains(preview.as_str())), "{shown:?}");
+    assert!(shown[1].is_none(), "{shown:?}");
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        a_free_preview_is_the_picture_of_a_look_with_its_settings
         looks_of_a_workspace_have_a_maximum_total_size
         lists_of_large_looks_reserve_memory_until_they_are_sent
     }

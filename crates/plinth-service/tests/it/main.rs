@@ -22,6 +22,7 @@ mod queue;
 mod refunds;
 mod renders;
 mod rights;
+mod shared_frames;
 mod sign_in;
 mod storage;
 mod store_identity;

@@ -172,7 +172,13 @@ async fn free_previews_are_limited_per_day(address: &str) {
         "failed previews count toward the limit"
     );
     assert!(second.is_new);
-    test_service.wait_ms(23 * 3_600_000 + 1);
+    test_service.wait_ms(23 * 3_600_000 - 1);
+    assert_eq!(
+        code(test_service.upload("d", None).await),
+        ErrorCode::UploadLimit,
+        "the first preview is less than a day old"
+    );
+    test_service.wait_ms(2);
     assert!(test_service.upload("d", None).await.is_ok(), "the first preview is more than a day old");
 }
 

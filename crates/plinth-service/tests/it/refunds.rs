@@ -141,8 +141,15 @@ async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
     shop.fail(&claim).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (130, (500, 0)));
     let rows = shop.test_service.service.purchases(&shop.test_service.caller, None, None).await.unwrap().data;
-    let description = format!("Refund of 500 credits: credits of render {begun}");
-    assert!(rows.iter().any(|row| row.description == description && row.credits == -380), "{rows:?}");
+    let found: Vec<_> = rows.iter().map(|row| (row.description.as_str(), row.credits, row.price_cents)).collect();
+    let of_render = format!("Refund of 500 credits: credits of render {begun}");
+    for expected in [
+        ("Refund of 500 credits", -50, -90),
+        ("Refund of 500 credits; 380 credits had been spent", -70, -810),
+        (of_render.as_str(), -380, 0),
+    ] {
+        assert!(found.contains(&expected), "{expected:?}: {found:?}");
+    }
 }
 
 async fn a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part(address: &str) {
@@ -229,10 +236,10 @@ async fn what_a_refund_has_taken_is_not_taken_again(address: &str) {
     }
     shop.refund(450).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
-    // Two renders are ordered between the refunds, so only the second refund takes their credits. Of its 100
+    // Three renders are ordered between the refunds, so only the second refund takes their credits. Of its 100
     // credits, the account still has 20.
     let mut claims = Vec::new();
-    for secs in [30_u32, 100] {
+    for secs in [30_u32, 100, 5] {
         shop.test_service.grant(Pool::Paid, i64::from(secs)).await;
         shop.order("share", secs).await;
         claims.push(shop.test_service.claim_first().await);
@@ -241,7 +248,7 @@ async fn what_a_refund_has_taken_is_not_taken_again(address: &str) {
     shop.test_service.grant(Pool::Paid, 20).await;
     shop.refund(630).await;
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (20, 330)));
-    for (claim, paid, refunded, owed) in [(0, 0, 50, 300), (1, 50, 100, 250)] {
+    for (claim, paid, refunded, owed) in [(0, 0, 50, 300), (1, 50, 100, 250), (2, 55, 100, 250)] {
         shop.fail(&claims[claim]).await;
         assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (paid, (refunded, owed)));
     }

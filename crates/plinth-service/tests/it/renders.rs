@@ -157,6 +157,21 @@ async fn create_render_5_an_identical_resubmit_within_5_seconds_is_one_render(ad
     assert_ne!(test_service.render(&model, json!({"length": 1}), None).await.unwrap().id, first.id);
 }
 
+async fn create_render_5_an_order_after_an_upload_with_equal_settings_is_no_resubmit(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller, settings) = (&test_service.service, &test_service.caller, json!({"length": 1}));
+    let upload = async || test_service.upload("chair", Some(&settings.to_string())).await.unwrap().result;
+    let uploaded = upload().await;
+    let items = vec![(uploaded.model_id.as_str(), settings.clone()); 3];
+    let ordered = service.create_batch(caller, batch(&items), ReplayKey::from_header(None)).await.unwrap();
+    assert!(ordered.iter().all(|render| render.deduped.is_none() && render.id != uploaded.render_id), "{ordered:?}");
+    // The upload of a known file creates another render, too.
+    let again = upload().await;
+    assert_eq!((&again.model_id, again.duplicate), (&uploaded.model_id, Some(true)));
+    assert!(again.render_id != uploaded.render_id && ordered.iter().all(|render| render.id != again.render_id));
+    assert_eq!(test_service.account().await.paid, 100 - 5 * 4, "each of them is charged");
+}
+
 async fn create_render_6_a_batch_is_all_or_nothing_and_each_item_replays(address: &str) {
     let test_service = TestService::new(address).await;
     let (a, b) = (test_service.model("a").await, test_service.model("b").await);
@@ -365,6 +380,7 @@ mod both {
         create_render_4_same_key_and_settings_replays_for_30_minutes
         create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_answer_again
         create_render_5_an_identical_resubmit_within_5_seconds_is_one_render
+        create_render_5_an_order_after_an_upload_with_equal_settings_is_no_resubmit
         create_render_6_a_batch_is_all_or_nothing_and_each_item_replays
         create_render_6_an_item_replays_without_the_other_items_of_its_batch
         create_render_7_needs_a_model_of_the_workspace

@@ -244,19 +244,21 @@ async fn a_team_is_deleted_even_if_its_queued_renders_cannot_be_cancelled() {
     assert_eq!(code(service.delete_workspace(&team).await), ErrorCode::NotFound);
 }
 
-/// Otherwise the member would read that the invitation was used. PostgreSQL only: `psql` makes the roles of all members
-/// unreadable.
+/// Otherwise the invited person would read that the invitation was used. PostgreSQL only: `psql` makes the roles of all
+/// members unreadable.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_ended_invitation_does_not_hide_an_error_of_the_database() {
+async fn an_invitation_does_not_hide_an_error_of_the_database() {
     let database = TestDatabase::postgres();
     let test_service = TestService::new(database.address()).await;
     let (service, owner) = (&test_service.service, &test_service.caller);
     let team = service.create_team(owner, "Team").await.unwrap();
     let grace = caller(service, GRACE).await;
-    let link = service.invite(owner, team.as_str(), Role::Editor, "", "").await.unwrap().link;
-    service.accept_invitation(&grace, &link).await.unwrap();
+    let invite = async || service.invite(owner, team.as_str(), Role::Editor, "", "").await.unwrap().link;
+    let (ended, open) = (invite().await, invite().await);
+    service.accept_invitation(&grace, &ended).await.unwrap();
     run_sql(&database, "UPDATE members SET role = 'unknown'");
-    assert_eq!(code(service.accept_invitation(&grace, &link).await), ErrorCode::Internal);
+    assert_eq!(code(service.accept_invitation(&grace, &ended).await), ErrorCode::Internal);
+    assert_eq!(code(service.invitation(&open).await), ErrorCode::Internal);
 }
 
 async fn a_removed_member_does_not_come_back_by_an_open_invitation(address: &str) {
@@ -317,6 +319,20 @@ async fn an_invitation_is_accepted_again_by_who_accepted_it(address: &str) {
     assert_eq!(code(sign_up(ALAN).await), ErrorCode::NotFound, "not a member");
     service.remove_member(&team, "new@example.org").await.unwrap();
     assert_eq!(code(sign_up("new@example.org").await), ErrorCode::NotFound, "no longer a member");
+}
+
+/// Otherwise, users could invite new accounts to get credits.
+async fn an_account_that_an_invitation_creates_has_no_signup_bonus(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let team = service.create_team(owner, "Team").await.unwrap();
+    let link = service.invite(owner, team.as_str(), Role::Editor, "", "").await.unwrap().link;
+    let browser = client("192.0.2.1");
+    service.sign_up(&browser, &link, GRACE, PASSWORD.to_owned(), "").await.unwrap();
+    let secret = service.sign_in_with_password(browser, GRACE, PASSWORD.to_owned(), "").await.unwrap();
+    let grace = service.session(&secret).await.unwrap().unwrap().caller;
+    assert_eq!(service.account(&grace).await.unwrap().total, 0);
+    assert_eq!(service.purchases(&grace, None, None).await.unwrap().data, [], "no entry either");
 }
 
 async fn an_offer_is_only_for_its_member(address: &str) {
@@ -388,6 +404,7 @@ mod both {
         changes_of_a_team_wait_for_what_its_members_do
         a_removed_member_does_not_come_back_by_an_open_invitation
         an_invitation_is_accepted_again_by_who_accepted_it
+        an_account_that_an_invitation_creates_has_no_signup_bonus
         an_offer_is_only_for_its_member
         an_address_that_another_request_takes_first_exists_already
     }

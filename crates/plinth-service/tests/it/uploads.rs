@@ -246,6 +246,12 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     put(&staged.url, b"abc").await.unwrap();
     let error = put(&staged.url, b"abcd").await.unwrap_err();
     assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429), "the file is not too large for a model");
+    // A file may also be larger than any model.
+    let large = vec![0_u8; usize::try_from(limits::MODEL_FILE_BYTES).unwrap() + 1];
+    for (bytes, expected) in [(&large[1..], ErrorCode::LimitReached), (&large[..], ErrorCode::FileTooLarge)] {
+        assert_eq!(code(put(&staged.url, bytes).await), expected, "{} bytes", bytes.len());
+    }
+    drop(large);
     assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
     set_size(&other.url, limits::STAGED_BYTES).await;
     assert_eq!(code(put(&staged.url, b"a").await), ErrorCode::LimitReached);

@@ -121,6 +121,7 @@ pub(super) fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sy
 mod tests {
     use plinth_spec::id::{AccountId, PurchaseId};
     use plinth_spec::wire::Product;
+    use plinth_testkit::{Reply, Web};
 
     use super::*;
 
@@ -146,5 +147,22 @@ mod tests {
         assert_eq!(field("currency"), Some("eur"));
         assert_eq!(field("adaptive_pricing[enabled]"), Some("false"));
         assert_eq!(field("line_items[0][price_data][currency]"), None);
+    }
+
+    #[tokio::test]
+    async fn the_size_of_a_response_is_limited() {
+        let page = r#"{"id": "cs_1", "url": "https://checkout.stripe.com/c/pay"}"#;
+        for (bytes, is_accepted) in [(RESPONSE_BYTES, true), (RESPONSE_BYTES + 1, false)] {
+            let body = format!("{page}{}", " ".repeat(bytes - page.len()));
+            let stripe = Web::start(move |_visit| Reply::new("200 OK", "application/json", body.clone()));
+            let options = StripeOptions {
+                secret_key: "sk_test_1".to_owned(),
+                webhook_secrets: Vec::new(),
+                url: stripe.url("/").parse().unwrap(),
+            };
+            let (client, urls) = (StripeClient::default(), ["https://a/paid", "https://a/back"]);
+            let created = client.create_session(&options, &purchase(), "price_1", "ada@example.org", urls).await;
+            assert_eq!(created.is_ok(), is_accepted, "{bytes} bytes: {created:?}");
+        }
     }
 }
