@@ -64,7 +64,7 @@ impl Raster<'_> {
         }
         match self.channels {
             4 => self.bytes.into_owned(),
-            3 => rgba(&self.bytes, |[r, g, b]: [u8; 3]| [r, g, b, 255]),
+            3 => opaque(&self.bytes),
             2 => rgba(&self.bytes, |[g, a]: [u8; 2]| [g, g, g, a]),
             _ => rgba(&self.bytes, |[g]: [u8; 1]| [g, g, g, 255]),
         }
@@ -105,9 +105,52 @@ impl Raster<'_> {
     }
 }
 
+/// Converts RGB pixels to RGBA.
+fn opaque(bytes: &[u8]) -> Vec<u8> {
+    let mut pixels = vec![0_u8; bytes.len() / 3 * 4];
+    let (blocks, rest) = bytes.as_chunks::<12>();
+    let (converted, converted_rest) = pixels.as_chunks_mut::<4>().0.split_at_mut(4 * blocks.len());
+    for (converted, block) in converted.as_chunks_mut::<4>().0.iter_mut().zip(blocks) {
+        // Reading words is faster than reading bytes. Four pixels end with a word.
+        let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+        let rgb = [word(0), word(3), word(6), word(8) >> 8];
+        *converted = rgb.map(|rgb| (rgb | 0xFF00_0000).to_le_bytes());
+    }
+    for (converted, [r, g, b]) in converted_rest.iter_mut().zip(rest.as_chunks::<3>().0) {
+        *converted = [*r, *g, *b, 255];
+    }
+    pixels
+}
+
 /// Converts pixels with `N` channels to RGBA.
 pub(super) fn rgba<const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> [u8; 4]) -> Vec<u8> {
     // The number of pixels is known, so the memory is allocated at once.
     let pixels: Vec<[u8; 4]> = bytes.as_chunks::<N>().0.iter().map(|pixel| convert(*pixel)).collect();
     pixels.into_flattened()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_of_all_numbers_of_channels_become_rgba() {
+        for count in [1, 3, 4, 5, 8, 11] {
+            let byte = |pixel: usize, channel: usize| (pixel * 67 + channel * 29 + 200) as u8;
+            for channels in 1..=4 {
+                let bytes = (0..count).flat_map(|pixel| (0..channels).map(move |channel| byte(pixel, channel)));
+                let bytes = Cow::Owned(bytes.collect());
+                let raster = Raster { width: count as u32, height: 1, channels, bytes };
+                let expected: Vec<u8> = (0..count)
+                    .flat_map(|pixel| match channels {
+                        1 => [byte(pixel, 0), byte(pixel, 0), byte(pixel, 0), 255],
+                        2 => [byte(pixel, 0), byte(pixel, 0), byte(pixel, 0), byte(pixel, 1)],
+                        3 => [byte(pixel, 0), byte(pixel, 1), byte(pixel, 2), 255],
+                        _ => [0, 1, 2, 3].map(|channel| byte(pixel, channel)),
+                    })
+                    .collect();
+                assert_eq!(raster.into_pixels(64), expected, "{count} pixels, {channels} channels");
+            }
+        }
+    }
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::at_vertex::{base_color, dielectric_f0, metallic_roughness, relative_passing_share, texel_red, texture_uv};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
-use crate::upload::levels::linear_from_byte;
+use crate::upload::levels::linear_bytes;
 
 /// Converts posed primitives to meshes for the bake. `indices` contains the triangles of each primitive. Primitives that
 /// need the same image share it.
@@ -228,20 +228,30 @@ impl ReducedImageKey {
     fn texels_of(self, image: &Image) -> BakeImage {
         let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
         let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
+        // Images that are not decoded have no pixels.
+        let (pixels, columns) = (image.pixels.as_chunks::<4>().0, image.width as usize);
+        let (linear, is_opaque) = (linear_bytes(), self.opacity == TexelOpacity::Opaque);
         let texels = (0..width * height)
             .into_par_iter()
             .map(|i| {
-                let span = |i: u32, count: u32, size: u32| i * size / count..(i + 1) * size / count;
+                let span =
+                    |i: u32, count: u32, size: u32| (i * size / count) as usize..((i + 1) * size / count) as usize;
                 let (mut visible, mut all) = (Vec4::ZERO, Vec4::ZERO);
+                let in_row = span(i % width, width, image.width);
                 for y in span(i / width, height, image.height) {
-                    for x in span(i % width, width, image.width) {
-                        let at = (y as usize * image.width as usize + x as usize) * 4;
-                        if let Some([r, g, b, a]) = image.pixels.get(at..at + 4).and_then(|p| p.first_chunk::<4>()) {
-                            let color = Vec3::from([*r, *g, *b].map(linear_from_byte)).extend(1.0);
+                    let row = y * columns;
+                    let row = pixels.get(row + in_row.start..row + in_row.end).unwrap_or_default();
+                    for [r, g, b, a] in row {
+                        let [r, g, b] = [r, g, b].map(|byte| linear[usize::from(*byte)]);
+                        let color = Vec4::new(r, g, b, 1.0);
+                        if !is_opaque {
                             visible += color * self.opacity.of_alpha(*a);
-                            all += color;
                         }
+                        all += color;
                     }
+                }
+                if is_opaque {
+                    visible = all;
                 }
                 let color = if visible.w > 0.0 { visible / visible.w } else { all / all.w.max(1.0) };
                 color.truncate().extend(visible.w / all.w.max(1.0)).to_array()

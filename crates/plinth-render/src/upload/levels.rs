@@ -191,6 +191,11 @@ pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
 /// The linear value of each sRGB byte.
 static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|i| linear_from_srgb(i as f32 / 255.0)));
 
+/// Returns the linear value of each sRGB byte.
+pub(crate) fn linear_bytes() -> &'static [f32; 256] {
+    &LINEAR
+}
+
 /// Decodes an sRGB byte to linear.
 pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
     LINEAR[usize::from(encoded)]
