@@ -4,7 +4,8 @@
 # Fails if the server takes more than LIMIT_MB (1500), if a health check takes more than 1 s, if a valid upload fails, or if one of
 # the malicious files is rejected before it is read to its end.
 # usage: bench/hostile_memory.sh    sends AT_ONCE (12) uploads of each of five kinds (KINDS) for SECONDS_LONG (300); CHECK_MB (4096)
-# is the memory limit of a check
+# is the memory limit of a check. The uploads of each kind belong to ACCOUNTS (1) accounts, at most AT_ONCE: an account may send few
+# uploads at the same time, and gets the status 429 for the others.
 #
 # Each file is at limits of the server, which hostile_files.py reads from the sources, and is valid, so that it is decoded completely:
 #   image  PNG of half a megabyte that decodes to 512 MB
@@ -25,6 +26,11 @@ seconds=${SECONDS_LONG:-300}
 limit=${LIMIT_MB:-1500}
 check=${CHECK_MB:-4096}
 kinds=${KINDS:-image env json glb zip}
+accounts=${ACCOUNTS:-1}
+if ((accounts < 1 || accounts > at_once)); then
+    echo "hostile_memory: ACCOUNTS must be between 1 and AT_ONCE, which is $at_once" >&2
+    exit 2
+fi
 folder=$(mktemp -d)
 server= jobs_started=
 trap 'kill $jobs_started 2>/dev/null || true; [[ -z $server ]] || kill "$server" 2>/dev/null || true; wait 2>/dev/null; rm -rf "$folder"' EXIT
@@ -47,25 +53,28 @@ key_of() {
     admin account create "$1" >"$folder/account"
     admin key create --account "$1" | grep -o 'plinth_sk_[A-Za-z0-9]*'
 }
-greedy=$(key_of greedy@example.org)
 honest=$(key_of honest@example.org)
-# Only the web UI accepts panoramas, with a session and the CSRF token of its forms.
+# Keys and form tokens of the hostile accounts. Only the web UI accepts panoramas, with a session and the CSRF token of its forms.
+keys=() form_tokens=()
 own_page='Sec-Fetch-Site: same-origin'
-link=$(admin account sign-in greedy@example.org | grep -o '/sign-in/[A-Za-z0-9_-]*')
-curl -sS -f -o /dev/null -c "$folder/cookies" -H "$own_page" -d '' "$base$link"
-curl -sS -f -o "$folder/page" -b "$folder/cookies" "$base/environments"
-[[ $(<"$folder/page") =~ name=\"form_token\"\ value=\"([^\"]+) ]] || { echo "hostile_memory: no form" >&2; exit 1; }
-form_token=${BASH_REMATCH[1]}
+for ((n = 0; n < accounts; n++)); do
+    key=$(key_of "greedy$n@example.org")
+    link=$(admin account sign-in "greedy$n@example.org" | grep -o '/sign-in/[A-Za-z0-9_-]*')
+    curl -sS -f -o /dev/null -c "$folder/cookies-$n" -H "$own_page" -d '' "$base$link"
+    curl -sS -f -o "$folder/page" -b "$folder/cookies-$n" "$base/environments"
+    [[ $(<"$folder/page") =~ name=\"form_token\"\ value=\"([^\"]+) ]] || { echo "hostile_memory: no form" >&2; exit 1; }
+    keys+=("$key") form_tokens+=("${BASH_REMATCH[1]}")
+done
 field() { awk -v name="$1:" '$1 == name { print int($2 / 1024) }' "/proc/$server/status"; }
 # Sends a request, and sets `code` (000 without a response) and `answer`. What was stored is deleted: another upload of the same file
-# would not be checked again, and the quota of the account would be reached.
+# would not be checked again, and the quota of the account would be reached. `attack` sets the number of the account.
 send() { # PATH_OF_STORED|- CURL_ARGUMENT ...
-    local stored=$1
+    local stored=$1 key=${keys[account]}
     shift
-    answer=$(curl -s -m 180 -w '\n%{http_code}' -H "Authorization: Bearer $greedy" "$@") || true
+    answer=$(curl -s -m 180 -w '\n%{http_code}' -H "Authorization: Bearer $key" "$@") || true
     code=${answer##*$'\n'}
     if [[ $stored != - && $code == 20[01] && $answer =~ \"(modelId|id)\":\ ?\"([^\"]+) ]]; then
-        curl -sS -m 60 -o /dev/null -X DELETE -H "Authorization: Bearer $greedy" "$base/v1$stored/${BASH_REMATCH[2]}" || true
+        curl -sS -m 60 -o /dev/null -X DELETE -H "Authorization: Bearer $key" "$base/v1$stored/${BASH_REMATCH[2]}" || true
     fi
 }
 send_json() { send - -H 'Content-Type: application/json' --data-binary "@$folder/$1" "$base/v1$2"; }
@@ -74,12 +83,12 @@ send_parts() {
         -F "metadata=@$folder/part.json" "$base/v1/assets/envs"
 }
 send_panorama() {
-    send /assets/envs -b "$folder/cookies" -H "$own_page" -H 'Accept: application/json' -F "form_token=$form_token" \
-        -F "panorama=@$folder/$1" "$base/environments"
+    send /assets/envs -b "$folder/cookies-$account" -H "$own_page" -H 'Accept: application/json' \
+        -F "form_token=${form_tokens[account]}" -F "panorama=@$folder/$1" "$base/environments"
 }
-# Sends request number N of a kind. The kinds `env`, `json` and `glb` have three different requests in turn.
-attack() { # KIND N
-    local n=$2
+# Sends request number N of a kind as an account. The kinds `env`, `json` and `glb` have three different requests in turn.
+attack() { # KIND N ACCOUNT
+    local n=$2 account=$3
     case $1-$((n % 3)) in
     image-*) send /assets/textures -F "file=@${images[n % ${#images[@]}]}" "$base/v1/assets/textures" ;;
     env-0) send_parts ;;
@@ -98,7 +107,7 @@ for request in "image 0 201" "env 0 201" "env 1 200" "env 2 200" "json 0 400" "j
     "glb 0 201" "glb 1 201" "glb 2 201" "zip 0 201"; do
     read -r kind number expected <<<"$request"
     [[ " $kinds " == *" $kind "* ]] || continue
-    attack "$kind" "$number"
+    attack "$kind" "$number" 0
     if [[ ! $code =~ ^$expected$ || ($expected = 400 && $answer != *invalid_settings*) ]]; then
         echo "hostile_memory: request $number of the kind $kind is not read to its end: ${answer:0:500}" >&2
         exit 1
@@ -108,7 +117,7 @@ done
 end=$((SECONDS + seconds))
 for ((n = 0; n < at_once; n++)); do
     for kind in $kinds; do
-        (while ((SECONDS < end)); do attack "$kind" "$RANDOM" && echo "$code"; done >>"$folder/$kind.codes") &
+        (while ((SECONDS < end)); do attack "$kind" "$RANDOM" $((n % accounts)) && echo "$code"; done >>"$folder/$kind.codes") &
         jobs_started+=" $!"
     done
 done

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measures the response times of a normal client, first alone and then during many slow connections. Each slow connection sends a
 byte every 25 s to an endpoint that takes a body: those of the API and of the web UI, a link for uploads, and the events of Stripe.
-Half of the connections have an API key, a session of the web UI or a valid link.
+Half of the connections have an API key, a session of the web UI or a valid link. These belong to as many accounts as --accounts says:
+the server rejects requests of an account that has too many open.
 
-usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--seconds 60]
-Fails when the 99th percentile of the normal client's response times more than doubles, or when one of its requests fails. Needs
-no packages.
+usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--accounts 1] [--seconds 60]
+Prints the largest number of slow connections that were open at the same time, and of those that the server had not answered yet.
+Fails when the 99th percentile of the normal client's response times more than doubles, or when one of its requests fails. Needs no
+packages.
 """
 import argparse
 import asyncio
@@ -37,8 +39,12 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plinth", default="target/debug/plinth")
     parser.add_argument("--connections", type=int, default=2000)
+    parser.add_argument("--accounts", type=int, default=1, help="accounts to which the connections with keys belong")
     parser.add_argument("--seconds", type=float, default=60)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.accounts < 1:
+        parser.error("--accounts must be at least 1")
+    return options
 
 
 class Endpoint(NamedTuple):
@@ -49,10 +55,18 @@ class Endpoint(NamedTuple):
     key: str
 
 
-class Server:
-    """A temporary server with two accounts, of which the hostile one also has a session of the web UI and a link for uploads."""
+class Account(NamedTuple):
+    """What a hostile account may use. `key` and `cookie` are header lines. `upload_link` is path and query of a link to which a
+    file may be sent."""
+    key: str
+    cookie: str
+    upload_link: str
 
-    def __init__(self, plinth):
+
+class Server:
+    """A temporary server with an honest account, whose token is `honest`, and some hostile ones."""
+
+    def __init__(self, plinth, accounts):
         self.plinth, self.folder = plinth, tempfile.mkdtemp()
         command = [plinth, "serve", "--no-worker", "--rate-limit-per-minute", "1000000", "--data", self.folder + "/data",
                    "--listen", "127.0.0.1:0"]
@@ -65,10 +79,8 @@ class Server:
                 sys.exit("the server ended: " + open(self.folder + "/log").read())
             said += line
         self.port = int(re.search(r"serves at http://127.0.0.1:(\d+)", said).group(1))
-        hostile, self.honest = self.account("hostile@example.org"), self.account("honest@example.org")
-        self.key = f"Authorization: Bearer {hostile}"
-        self.cookie = "Cookie: " + self.session("hostile@example.org")
-        self.upload_link = self.link_for_upload(hostile)
+        self.honest = self.account("honest@example.org")
+        self.hostile = [self.hostile_account(f"hostile{number}@example.org") for number in range(accounts)]
 
     def admin(self, *args):
         command = [self.plinth, "admin", *args, "--data", self.folder + "/data", "--json"]
@@ -77,6 +89,10 @@ class Server:
     def account(self, email):
         self.admin("account", "create", email)
         return self.admin("key", "create", "--account", email)["token"]
+
+    def hostile_account(self, email):
+        token = self.account(email)
+        return Account(f"Authorization: Bearer {token}", "Cookie: " + self.session(email), self.link_for_upload(token))
 
     def post(self, path, body, headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -110,15 +126,15 @@ def without_parameters(path):
     return re.sub(r"\{\*?\w+\}", ID, path)
 
 
-def of_api(server):
+def of_api(plinth, account):
     """Returns the endpoints of the API with a body, as the OpenAPI document lists them."""
-    document = json.loads(subprocess.run([server.plinth, "openapi"], check=True, capture_output=True, text=True).stdout)
+    document = json.loads(subprocess.run([plinth, "openapi"], check=True, capture_output=True, text=True).stdout)
     base = document.get("servers", [{}])[0].get("url", "/v1").rstrip("/")
     found = []
     for path, operations in sorted(document["paths"].items()):
         for method, operation in sorted(operations.items()):
             for kind in operation.get("requestBody", {}).get("content", {}):
-                found.append(Endpoint(method.upper(), base + without_parameters(path), kind, server.key))
+                found.append(Endpoint(method.upper(), base + without_parameters(path), kind, account.key))
     return found
 
 
@@ -141,30 +157,30 @@ def routes(file):
     return found
 
 
-def of_pages(server):
+def of_pages(account):
     """Returns the endpoints of the web UI with a body, and the one for events of Stripe."""
     found = []
     for path, method, source in routes("plinth-studio/src/router.rs"):
         kind = FILES if "DefaultBodyLimit::disable()" in source else FORM
         kind = "application/json" if path == "/stripe/events" else kind
-        found.append(Endpoint(method, without_parameters(path), kind, server.cookie))
+        found.append(Endpoint(method, without_parameters(path), kind, account.cookie))
     return found
 
 
-def of_files(server):
+def of_files(account):
     """Returns the link for uploads, which is the only route for requests with a body that the OpenAPI document does not list."""
     listed = [(path, method) for path, method, _ in routes("plinth-api/src/router.rs")]
     if listed != [("/_o/{*path}", "PUT")]:
         sys.exit(f"slow_clients: the API has other routes than that of upload links: {listed}")
-    return [Endpoint("PUT", server.upload_link, "application/octet-stream", "")]
+    return [Endpoint("PUT", account.upload_link, "application/octet-stream", "")]
 
 
-def endpoints(server):
-    """Returns all endpoints that take a body."""
-    found = of_api(server) + of_pages(server) + of_files(server)
+def endpoints(plinth, account):
+    """Returns all endpoints that take a body, in the same order for each account."""
+    found = of_api(plinth, account) + of_pages(account) + of_files(account)
     # If the documents from which the endpoints are read change their form, some of these are missing.
     known = {("POST", "/v1/renders"), ("PATCH", f"/v1/models/{ID}"), ("POST", "/sign-in"), ("POST", f"/models/{ID}"),
-             ("POST", f"/models/{ID}/compose"), ("POST", "/environments"), ("POST", "/stripe/events"), ("PUT", server.upload_link)}
+             ("POST", f"/models/{ID}/compose"), ("POST", "/environments"), ("POST", "/stripe/events"), ("PUT", account.upload_link)}
     if missing := known - {(one.method, one.path) for one in found}:
         sys.exit(f"slow_clients: these endpoints were not found: {sorted(missing)}")
     return found
@@ -180,6 +196,22 @@ def head_of(endpoint, has_key):
             f"{key}Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n")
 
 
+async def until_closed(reader, counts):
+    """Reads until the server closes the connection. The request counts as unanswered until the first byte of the response."""
+    counts["unanswered"] += 1
+    counts["most unanswered"] = max(counts["most unanswered"], counts["unanswered"])
+    try:
+        await reader.read(1)
+    except OSError:
+        pass
+    finally:
+        counts["unanswered"] -= 1
+    try:
+        await reader.read()
+    except OSError:
+        pass
+
+
 async def slow(port, head, until, counts):
     """Sends requests whose bodies are never complete, one after another until the time `until`. Sends a byte of a body every 25 s,
     also if the server has ended the request before."""
@@ -192,10 +224,10 @@ async def slow(port, head, until, counts):
             await asyncio.sleep(0.5)
             continue
         counts["open"] += 1
-        counts["most"] = max(counts["most"], counts["open"])
+        counts["most open"] = max(counts["most open"], counts["open"])
+        ended = asyncio.ensure_future(until_closed(reader, counts))
         try:
             writer.write(head.encode())
-            ended = asyncio.ensure_future(reader.read())
             while not ended.done() and time.monotonic() < until:
                 begin = time.monotonic()
                 writer.write(b" ")
@@ -203,30 +235,36 @@ async def slow(port, head, until, counts):
                 left = max(0.0, min(PAUSE_SECS, until - time.monotonic()))
                 await asyncio.wait([ended], timeout=left)
             counts["ended by the server"] += ended.done()
-            ended.cancel()
         except OSError:
             pass
         finally:
+            ended.cancel()
+            await asyncio.wait([ended])
             counts["open"] -= 1
             writer.close()
         await asyncio.sleep(max(0.0, min(begin + PAUSE_SECS, until) - time.monotonic()))
 
 
 def run_crowd(port, found, connections, until):
-    """Keeps this many slow connections open until the time `until`, and prints how they fared."""
+    """Keeps this many slow connections open until the time `until`, and prints how they fared. `found` has the endpoints of each
+    hostile account."""
     asyncio.run(crowd(port, found, connections, until))
 
 
 async def crowd(port, found, connections, until):
-    counts = {"open": 0, "most": 0, "refused": 0, "ended by the server": 0}
+    counts = {"open": 0, "most open": 0, "unanswered": 0, "most unanswered": 0, "refused": 0, "ended by the server": 0}
     tasks = []
     for number in range(connections):
-        head = head_of(found[number // 2 % len(found)], has_key=number % 2 == 0)
+        # Two successive connections, of which one has a key, send to the same endpoint.
+        pair = number // 2
+        of_account = found[pair % len(found)]
+        head = head_of(of_account[pair % len(of_account)], has_key=number % 2 == 0)
         tasks.append(asyncio.ensure_future(slow(port, head, until, counts)))
         if number % 100 == 99:
             await asyncio.sleep(0.05)
     await asyncio.gather(*tasks)
-    print(f"slow connections: {counts}", flush=True)
+    print(f"{connections} slow connections: most open {counts['most open']}, most unanswered {counts['most unanswered']}, "
+          f"refused {counts['refused']}, ended by the server {counts['ended by the server']}", flush=True)
 
 
 async def ask(port, token, method, path, body=b""):
@@ -266,12 +304,13 @@ async def main():
     options = arguments()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    server = Server(os.path.abspath(options.plinth))
+    server = Server(os.path.abspath(options.plinth), options.accounts)
     try:
-        found = endpoints(server)
-        print(f"{len(found)} endpoints take a body: " + ", ".join(f"{one.method} {one.path.split('?')[0]}" for one in found))
-        if options.connections < 2 * len(found):
-            sys.exit(f"slow_clients: {2 * len(found)} connections are needed to reach each endpoint with and without a key")
+        found = [endpoints(server.plinth, account) for account in server.hostile]
+        listed = ", ".join(f"{one.method} {one.path.split('?')[0]}" for one in found[0])
+        print(f"{len(found[0])} endpoints take a body: {listed}")
+        if options.connections < 2 * len(found[0]):
+            sys.exit(f"slow_clients: {2 * len(found[0])} connections are needed to reach each endpoint with and without a key")
         before = summary("alone", *await honest(server.port, server.honest, time.monotonic() + options.seconds / 3))
         until = time.monotonic() + options.seconds + 5
         # A process of their own: 2000 connections would delay the normal client in one event loop.

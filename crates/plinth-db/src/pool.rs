@@ -430,6 +430,58 @@ mod tests {
         db.ping().await.unwrap();
     }
 
+    /// Reads the time limits and keepalives of a connection to PostgreSQL.
+    async fn limits_of(conn: &mut Conn) -> Result<Vec<String>> {
+        // PostgreSQL reports the keepalives of a connection through a Unix socket as 0. `reset_val` is the value that the
+        // client has set.
+        let sql = "SELECT name || '=' || CASE WHEN name LIKE 'tcp%' THEN reset_val ELSE setting END AS line \
+                   FROM pg_settings WHERE source = 'client' AND (name LIKE 'tcp%' OR name LIKE '%timeout') ORDER BY name";
+        conn.fetch_all(sql, params![]).await?.iter().map(|row| row.text("line")).collect()
+    }
+
+    #[tokio::test]
+    async fn all_connections_to_postgres_have_time_limits_and_keepalives() {
+        let database = TestDatabase::postgres();
+        for postgres_connections in [1, DbOptions::POSTGRES_CONNECTIONS] {
+            let options = DbOptions { postgres_connections, ..DbOptions::default() };
+            let db = Db::open(database.address(), options).await.unwrap();
+            for handle in [&db, &db.for_leases()] {
+                let of_reader = limits_of(&mut handle.read().await.unwrap()).await.unwrap();
+                let of_writer = handle.write(|tx| Box::pin(async move { limits_of(tx).await })).await.unwrap();
+                for limits in [of_reader, of_writer] {
+                    assert_eq!(
+                        limits,
+                        [
+                            "idle_in_transaction_session_timeout=15000",
+                            "lock_timeout=10000",
+                            "statement_timeout=30000",
+                            "tcp_keepalives_count=2",
+                            "tcp_keepalives_idle=30",
+                            "tcp_keepalives_interval=10",
+                        ]
+                    );
+                }
+            }
+            db.close().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn postgres_cancels_statements_that_take_too_long() {
+        let database = TestDatabase::postgres();
+        let time_limits = TimeLimits { statement: Duration::from_secs(1), ..TimeLimits::default() };
+        let db = Db::open(database.address(), DbOptions { time_limits, ..DbOptions::default() }).await.unwrap();
+        let sql = "SELECT 1 AS one FROM pg_sleep(20)";
+        let mut conn = db.read().await.unwrap();
+        let read = conn.fetch_one(sql, params![]).await.map(drop);
+        let written = db.write(move |tx| Box::pin(async move { tx.execute(sql, params![]).await.map(drop) })).await;
+        for ended in [read, written] {
+            let error = format!("{:?}", ended.unwrap_err());
+            assert!(error.contains("statement timeout"), "{error}");
+        }
+        conn.now_ms().await.unwrap();
+    }
+
     #[test]
     fn a_transaction_may_take_longer_than_a_statement_and_less_than_a_minute() {
         let limits = TimeLimits::default();

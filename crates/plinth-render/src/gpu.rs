@@ -141,6 +141,8 @@ impl Gpu {
         // used.
         let mut gpu = Self::open_adapter(found.first().ok_or(GpuError::NoAdapter)?, wgpu::Features::empty())?;
         gpu.report.max_samples = 4;
+        // The adapter says that it is a software driver. For those, the processor does a part of the drawing.
+        gpu.report.kind = AdapterKind::Hardware;
         Ok(gpu)
     }
 

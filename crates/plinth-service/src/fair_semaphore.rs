@@ -1,4 +1,5 @@
-//! A semaphore with fair queueing: of all waiting holders, the holder of the fewest units is served next.
+//! A semaphore with fair queueing: of all waiting holders, the holder of the fewest units is served next, and of several
+//! such holders the one that was served least recently.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -14,8 +15,12 @@ pub(crate) trait Holder: Clone + Eq + Hash + std::fmt::Debug {}
 
 impl<H: Clone + Eq + Hash + std::fmt::Debug> Holder for H {}
 
-/// A semaphore with weighted permits. The next permit goes to the waiting holder that holds the fewest units. Requests
-/// of one holder are served in order. All clones share the same units.
+/// Minimum number of grants that are remembered.
+const REMEMBERED: usize = 1000;
+
+/// A semaphore with weighted permits. The next permit goes to the waiting holder that holds the fewest units, and of several
+/// such holders to the one that was served least recently, so that they take turns. Requests of one holder are served in
+/// order. All clones share the same units.
 #[derive(Clone, Debug)]
 pub(crate) struct FairSemaphore<H: Holder = AccountId>(Arc<Mutex<State<H>>>);
 
@@ -27,6 +32,10 @@ struct State<H: Holder> {
     held: HashMap<H, u64>,
     /// Waiting requests, in order of arrival.
     waiting: VecDeque<Waiter<H>>,
+    /// Number of permits that were granted so far.
+    granted: u64,
+    /// Number of the latest permit of each holder. Holders that were served long ago are forgotten.
+    last_grant: HashMap<H, u64>,
 }
 
 #[derive(Debug)]
@@ -48,7 +57,14 @@ impl<H: Holder> FairSemaphore<H> {
     /// Creates a semaphore with `capacity` units, of which one holder can have at most `max_per_holder`.
     pub(crate) fn new(capacity: u64, max_per_holder: u64) -> Self {
         let max_per_holder = max_per_holder.min(capacity);
-        let state = State { free: capacity, max_per_holder, held: HashMap::new(), waiting: VecDeque::new() };
+        let state = State {
+            free: capacity,
+            max_per_holder,
+            held: HashMap::new(),
+            waiting: VecDeque::new(),
+            granted: 0,
+            last_grant: HashMap::new(),
+        };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -98,12 +114,23 @@ impl<H: Holder> State<H> {
         let held = |waiter: &Waiter<H>| self.held.get(&waiter.holder).copied().unwrap_or_default();
         let may_have = |waiter: &Waiter<H>| held(waiter) + waiter.weight <= self.max_per_holder;
         let candidates = self.waiting.iter().enumerate().filter(|(_, waiter)| may_have(waiter));
+        let last_grant = |waiter: &Waiter<H>| self.last_grant.get(&waiter.holder).copied().unwrap_or_default();
         // `min_by_key` returns the first of several minima, which is the waiter that has waited longest.
-        let (next, _) = candidates.min_by_key(|(_, waiter)| held(waiter))?;
+        let (next, _) = candidates.min_by_key(|(_, waiter)| (held(waiter), last_grant(waiter)))?;
         let waiter = if self.waiting[next].weight <= self.free { self.waiting.remove(next)? } else { return None };
         self.free -= waiter.weight;
         *self.held.entry(waiter.holder.clone()).or_default() += waiter.weight;
+        self.remember(waiter.holder.clone());
         Some(waiter)
+    }
+
+    fn remember(&mut self, holder: H) {
+        self.granted += 1;
+        self.last_grant.insert(holder, self.granted);
+        if self.last_grant.len() > 2 * REMEMBERED {
+            let oldest = self.granted - REMEMBERED as u64;
+            self.last_grant.retain(|_holder, grant| *grant > oldest);
+        }
     }
 }
 
@@ -167,6 +194,38 @@ mod tests {
         let third = third.await.unwrap();
         drop((other, third));
         fourth.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn accounts_with_equally_many_units_take_turns() {
+        let gate = FairSemaphore::new(1, 1);
+        let first = gate.acquire(&account('a'), 1).await.unwrap();
+        let (second, third) = (queue(&gate, 'a', 1).await, queue(&gate, 'a', 1).await);
+        let (other, later) = (queue(&gate, 'b', 1).await, queue(&gate, 'b', 1).await);
+        drop(first);
+        drop(other.await.unwrap());
+        let second = second.await.unwrap();
+        assert!(!third.is_finished() && !later.is_finished());
+        drop(second);
+        let later = later.await.unwrap();
+        assert!(!third.is_finished());
+        drop(later);
+        drop(third.await.unwrap());
+        let state = gate.state();
+        assert_eq!((state.free, state.held.len()), (1, 0));
+    }
+
+    #[test]
+    fn the_number_of_remembered_holders_is_limited() {
+        let gate = FairSemaphore::<u32>::new(1, 1);
+        let mut state = gate.state();
+        for holder in 0..10_000 {
+            state.remember(holder);
+            assert!(state.last_grant.len() <= 2 * REMEMBERED);
+        }
+        for holder in 9_000..10_000_u32 {
+            assert_eq!(state.last_grant.get(&holder), Some(&(u64::from(holder) + 1)));
+        }
     }
 
     #[tokio::test]

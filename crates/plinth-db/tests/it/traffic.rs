@@ -64,6 +64,36 @@ async fn a_cleanup_does_not_wait_for_requests_that_are_being_counted() {
 }
 
 #[tokio::test]
+async fn simultaneous_cleanups_take_different_prefixes_and_uploads() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    let ids = [1, 2].map(|n| StagedId::parse(&make::id_text('s', n)).unwrap());
+    let uploads = ids.clone();
+    let inserting = db.write(move |tx| {
+        Box::pin(async move {
+            for (time, id) in (1..).zip(&uploads) {
+                make::staged_upload(tx, id, 1, time).await?;
+                unreferenced_objects::insert(tx, id.as_str(), time).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    inserting.await.unwrap();
+    let other = db.clone();
+    let cleaning = db.write(move |tx| {
+        Box::pin(async move {
+            let first = (unreferenced_objects::claim_due(tx, 9, 99, 1).await?, staged::delete_before(tx, 9, 1).await?);
+            // This transaction has locked the rows of the first upload.
+            let prefixes = other.write(|tx| Box::pin(unreferenced_objects::claim_due(tx, 9, 99, 9))).await?;
+            let uploads = other.write(|tx| Box::pin(staged::delete_before(tx, 9, 9))).await?;
+            Ok::<_, DbError>((first, (prefixes, uploads)))
+        })
+    });
+    let [first, second] = ids.map(|id| (vec![id.to_string()], vec![id]));
+    assert_eq!(cleaning.await.unwrap(), (first, second));
+}
+
+#[tokio::test]
 async fn a_request_that_exceeds_a_limit_is_not_counted_under_the_keys_after_it() {
     let database = TestDatabase::postgres();
     let db = make::open(database.address()).await;

@@ -134,7 +134,7 @@ mod tests {
         let times: Vec<_> = (0..1000).map(|_| until_next_count()).collect();
         let (least, most) = (*times.iter().min().unwrap(), *times.iter().max().unwrap());
         assert!(least >= Duration::from_secs(45) && most <= Duration::from_secs(75), "{least:?} {most:?}");
-        assert!(most - least > Duration::from_secs(20), "{least:?} {most:?}");
+        assert!(most.abs_diff(least) > Duration::from_secs(20), "{least:?} {most:?}");
     }
 
     #[test]

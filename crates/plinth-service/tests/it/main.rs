@@ -8,6 +8,7 @@ mod assets;
 mod credits;
 mod delivery;
 mod ended_sessions;
+mod fair_turns;
 mod fetch;
 mod jobs;
 mod limits;

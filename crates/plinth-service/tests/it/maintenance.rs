@@ -1,6 +1,8 @@
-//! Tests of the periodic maintenance, which measures renders of earlier versions and reclaims expired leases.
+//! Tests of the periodic maintenance, which measures renders of earlier versions, reclaims expired leases and deletes
+//! unreferenced objects.
 
-use std::time::{Duration, Instant};
+use std::fs::File;
+use std::time::{Duration, Instant, SystemTime};
 
 use plinth_db::renders::Render;
 use plinth_db::{DbError, TimeLimits, instance, leases, mails, renders, storage, unreferenced_objects};
@@ -9,6 +11,7 @@ use plinth_service::{CleanupReport, Service, ServiceOptions};
 use plinth_spec::id::RenderId;
 use plinth_spec::state::RenderStatus;
 use plinth_testkit::on_both_databases;
+use tokio::net::TcpListener;
 
 use crate::test_service::{EMAIL, START, TestService, client};
 
@@ -24,6 +27,42 @@ async fn insert_old(test_service: &TestService, like: &Render, ids: std::ops::Ra
     let inserting =
         test_service.service.db().write(move |tx| Box::pin(async move { renders::insert_all(tx, &rows).await }));
     inserting.await.unwrap();
+}
+
+/// Schedules 200 prefixes with an object each for deletion. One cleanup deletes the objects of 100 prefixes.
+async fn schedule_objects(test_service: &TestService) {
+    let prefixes: Vec<_> = (0..200).map(|n| format!("renders/none{n:03}/")).collect();
+    for prefix in &prefixes {
+        let folder = test_service.folder.path().join("objects").join(prefix);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("video.mp4"), "video").unwrap();
+    }
+    let scheduling = test_service.service.db().write(move |tx| {
+        Box::pin(async move {
+            for prefix in prefixes {
+                unreferenced_objects::insert(tx, &prefix, START - 1).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    scheduling.await.unwrap();
+}
+
+/// Opens a second service on the same database, whose store is the returned listener. The listener accepts connections and
+/// sends nothing.
+async fn with_silent_store(test_service: &TestService) -> (Service, TcpListener) {
+    let store = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", store.local_addr().unwrap());
+    (test_service.with_s3_at(&endpoint, "bucket", ("key", "secret")), store)
+}
+
+/// Waits until `is_done` returns true. The time limit is shorter than that of a request to a store that does not respond.
+async fn wait_until(problem: &str, is_done: impl AsyncFn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(40);
+    while !is_done().await {
+        assert!(Instant::now() < end, "{problem}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 async fn a_render_whose_files_cannot_be_read_does_not_stop_the_measuring(address: &str) {
@@ -86,6 +125,83 @@ async fn cleanups_do_not_wait_for_the_measuring_of_old_renders(address: &str) {
     }
     let unmeasured = storage::list_unmeasured(&mut service.db().read().await.unwrap(), 1).await.unwrap();
     assert_eq!(unmeasured.len(), 1, "the measuring had ended before the cleanup");
+}
+
+async fn a_store_that_does_not_respond_delays_neither_expired_leases_nor_corrections_of_times(address: &str) {
+    let test_service = TestService::with(address, |options| options.lease_secs = 4).await;
+    let (service, store) = with_silent_store(&test_service).await;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let claim = test_service.claim().await;
+    service.correct_times().await.unwrap();
+    let others = async {
+        let _connection = store.accept().await.unwrap();
+        // The cleanup waits for the store from now on.
+        test_service.wait_ms(4_001);
+        let is_requeued = async || !test_service.service.claim_renders("other", 1).await.unwrap().is_empty();
+        wait_until("the expired lease was not reclaimed", is_requeued).await;
+        assert!(service.renew_claim(&claim).await.unwrap().is_err());
+        test_service.wait_ms(-3_600_000);
+        let is_corrected = async || {
+            let mut conn = service.db().read().await.unwrap();
+            instance::find(&mut conn, "share_time_ahead").await.unwrap().is_some()
+        };
+        wait_until("the times were not corrected", is_corrected).await;
+        let next = tokio::time::timeout(Duration::ZERO, store.accept()).await;
+        assert!(next.is_err(), "the cleanup did not wait for the response to its first request");
+    };
+    tokio::select! {
+        () = service.run_maintenance() => {}
+        () = others => {}
+    }
+}
+
+async fn incomplete_uploads_are_deleted_even_if_the_store_does_not_respond(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, store) = with_silent_store(&test_service).await;
+    // A killed server has left this file.
+    let orphan = test_service.folder.path().join("plinth-incoming-orphan");
+    File::create(&orphan).unwrap().set_modified(SystemTime::now() - Duration::from_mins(1)).unwrap();
+    let deleting = async {
+        let _connection = store.accept().await.unwrap();
+        wait_until("the file was not deleted", async || !orphan.exists()).await;
+    };
+    tokio::select! {
+        () = service.run_maintenance() => {}
+        () = deleting => {}
+    }
+}
+
+async fn cleanups_of_two_servers_delete_different_objects(address: &str) {
+    let test_service = TestService::new(address).await;
+    schedule_objects(&test_service).await;
+    let (first, second) = (&test_service.service, test_service.beside(address).await);
+    let (one, other) = tokio::join!(first.clean_up(), second.clean_up());
+    assert_eq!((one.unwrap().objects, other.unwrap().objects), (100, 100));
+    assert!(unreferenced_objects::list(&mut first.db().read().await.unwrap()).await.unwrap().is_empty());
+}
+
+async fn a_cleanup_leaves_objects_to_a_server_that_has_claimed_them(address: &str) {
+    let test_service = TestService::new(address).await;
+    schedule_objects(&test_service).await;
+    let (first, store) = with_silent_store(&test_service).await;
+    let second = &test_service.service;
+    let cleaning = async {
+        let _connection = store.accept().await.unwrap();
+        // The first server has claimed 100 prefixes, and waits for its store.
+        let objects = [second.clean_up().await.unwrap().objects, second.clean_up().await.unwrap().objects];
+        assert_eq!(objects, [100, 0]);
+        test_service.wait_ms(600_000);
+        assert_eq!(
+            second.clean_up().await.unwrap().objects,
+            100,
+            "the first server has not deleted its objects in time"
+        );
+    };
+    tokio::select! {
+        swept = first.clean_up() => panic!("the store does not respond: {swept:?}"),
+        () = cleaning => {}
+    }
+    assert!(unreferenced_objects::list(&mut second.db().read().await.unwrap()).await.unwrap().is_empty());
 }
 
 async fn a_started_server_gives_workers_time_to_renew_expired_leases(address: &str) {
@@ -216,6 +332,10 @@ mod both {
         a_render_whose_files_cannot_be_read_does_not_stop_the_measuring
         cleanups_do_not_wait_for_the_measuring_of_old_renders
         a_cleanup_does_not_end_at_prefixes_without_files
+        a_store_that_does_not_respond_delays_neither_expired_leases_nor_corrections_of_times
+        incomplete_uploads_are_deleted_even_if_the_store_does_not_respond
+        cleanups_of_two_servers_delete_different_objects
+        a_cleanup_leaves_objects_to_a_server_that_has_claimed_them
         times_are_corrected_after_the_clock_was_set_back
         leases_and_holds_of_killed_processes_end_after_the_clock_was_set_back
         workers_with_a_longer_lease_keep_it_after_the_clock_was_set_back

@@ -201,8 +201,7 @@ impl OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let _ = self.psql.kill();
-        let _ = self.psql.wait();
+        let _ended = self.psql.kill().and_then(|()| self.psql.wait());
     }
 }
 

@@ -323,6 +323,16 @@ async fn a_check_is_stopped_after_its_time_limit(address: &str) {
     assert!(error.message.contains("needs more than 1 s"), "{}", error.message);
 }
 
+async fn a_check_that_uses_too_much_processor_time_is_rejected(address: &str) {
+    let test_service = TestService::new(address).await;
+    // A real check has a limit of processor time, too, at which the kernel ends it with the same signal.
+    let script = "ulimit -c 0; ulimit -S -t 0; while :; do :; done";
+    let busy = test_service.checked_by(address, script, Duration::from_mins(10)).await;
+    let error = upload(&busy, &test_service.caller, "a.glb", &glb_with_triangle("a"), None).await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::UploadFailed, 422));
+    assert!(error.message.contains("the model needs more than 600 s"), "{}", error.message);
+}
+
 async fn dropping_the_request_stops_its_check(address: &str) {
     let test_service = TestService::new(address).await;
     let pid = test_service.folder.path().join("pid");
@@ -518,6 +528,7 @@ mod both {
         an_account_uses_at_most_half_of_the_room_for_files_that_are_being_received
         a_full_disk_receives_no_files
         a_check_is_stopped_after_its_time_limit
+        a_check_that_uses_too_much_processor_time_is_rejected
         dropping_the_request_stops_its_check
         files_that_arrive_after_the_finalization_are_deleted
         the_latest_files_beyond_the_limit_of_an_account_are_deleted

@@ -65,12 +65,17 @@ fn processes_in(folder: &Path) -> BTreeMap<u32, String> {
     inside.filter_map(|n| Some((n, line(n).ok()?))).collect()
 }
 
-/// Returns the nice value of a process: proc_pid_stat(5), field 19.
+/// Returns the nice value of a process.
 fn niceness(process: &str) -> i32 {
+    stat(process, 19)
+}
+
+/// Returns a number about a process: a field of proc_pid_stat(5), from the third one on.
+fn stat(process: &str, field: usize) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     // The name of the program, in parentheses, may contain spaces.
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
-    fields[16].parse().unwrap()
+    fields[field - 3].parse().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -31,6 +31,7 @@ mod operation;
 mod preview_beside_render;
 mod preview_speed;
 mod previews;
+mod protections;
 mod raw;
 mod renders;
 mod server;
