@@ -162,6 +162,14 @@ impl PictureListener {
         let received = self.0.try_recv().await?.ok_or(sqlx::Error::PoolClosed)?;
         Ok(received.payload().to_owned())
     }
+
+    /// Tests the connection with a query.
+    /// Errors: the connection is lost, or PostgreSQL does not respond.
+    pub async fn check(&mut self) -> Result<()> {
+        let asking = sqlx::query("SELECT 1").execute(&mut self.0);
+        timeout(QUERY_TIMEOUT, asking).await.map_err(|_late| DbError::QueryTimeout)??;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

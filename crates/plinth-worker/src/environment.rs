@@ -25,6 +25,10 @@ const PREFIXES: [&str; 13] = [
     "__GL_",
 ];
 
+/// Names of variables that are not passed to jobs although they have one of the prefixes. They name a folder in which a
+/// driver keeps compiled shaders, but jobs of different workspaces must not share such a folder.
+const NOT_PASSED: [&str; 3] = ["MESA_SHADER_CACHE_DIR", "MESA_GLSL_CACHE_DIR", "__GL_SHADER_DISK_CACHE_PATH"];
+
 /// Names of variables that contain paths of libraries and drivers.
 const PATHS: [&str; 7] = [
     "LD_LIBRARY_PATH",
@@ -56,7 +60,8 @@ pub fn child_environment(all: impl Iterator<Item = (OsString, OsString)>) -> Vec
 
 fn is_passed_on(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
-    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let has_prefix = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    NAMES.contains(&name) || (has_prefix && !NOT_PASSED.contains(&name))
 }
 
 #[cfg(test)]
@@ -87,6 +92,8 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY",
             "PLINTH_DATABASE_URL",
             "HOME",
+            "MESA_SHADER_CACHE_DIR",
+            "__GL_SHADER_DISK_CACHE_PATH",
         ];
         let passed = child_environment(all.iter().map(|name| (OsString::from(name), OsString::from("x"))));
         let names: Vec<_> = passed.iter().map(|(name, _value)| name.to_str().unwrap()).collect();

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use plinth_db::DbError;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::service::Service;
 
 /// Pauses before the listener connects again are spread over this time.
 const RECONNECT: Duration = Duration::from_secs(1);
+/// Time without a notification after which the connection is tested. A connection that was cut without notice delivers
+/// nothing and reports no error.
+const CHECK_AFTER: Duration = Duration::from_mins(1);
 
 impl Service {
     /// Notifies the request handlers of this process when a worker of another process has drawn their previews. If this task
@@ -26,8 +29,10 @@ impl Service {
         let Some(mut listener) = self.db.listen_for_pictures().await? else { return std::future::pending().await };
         self.arrivals.set_listening(true);
         loop {
-            let request_id = listener.next().await?;
-            self.arrivals.arrived(&request_id);
+            match timeout(CHECK_AFTER, listener.next()).await {
+                Ok(request_id) => self.arrivals.arrived(&request_id?),
+                Err(_quiet) => listener.check().await?,
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::teams::run_sql;
 use crate::test_service::{self, TestService};
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -208,6 +209,10 @@ async fn workers_and_servers_are_notified() {
     test_service.upload("stool", None).await.unwrap();
     let heard = timeout(PATIENCE, of_renders.next()).await.unwrap().unwrap();
     assert!(matches!(heard, Heard::Queued(_)), "a worker that takes no previews does not hear of them");
+    pictures.check().await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plinth-pictures'";
+    run_sql(&database, end);
+    assert!(pictures.check().await.is_err(), "the connection is lost");
 }
 
 /// Number of previews that the benchmark measures, and the size of their pictures in bytes. A draft of a detailed model

@@ -224,7 +224,7 @@ async fn a_member_who_becomes_the_owner_meanwhile_is_not_removed() {
 }
 
 /// Runs a statement with `psql`, for example to write a value that the service cannot read.
-fn run_sql(database: &TestDatabase, sql: &str) {
+pub(crate) fn run_sql(database: &TestDatabase, sql: &str) {
     let mut psql = Command::new(postgres().join("psql"));
     let done = psql.args(["-X", "-d", database.address(), "-c", sql]).output().unwrap();
     assert!(done.status.success(), "{done:?}");
