@@ -15,8 +15,9 @@ pub(crate) trait Holder: Clone + Eq + Hash + std::fmt::Debug {}
 
 impl<H: Clone + Eq + Hash + std::fmt::Debug> Holder for H {}
 
-/// Minimum number of grants that are remembered.
-const REMEMBERED: usize = 1000;
+/// Number of grants after which a holder counts as not served before. Holders that were not served before come first, so that
+/// those that arrive before this number of further grants may overtake a waiting request, and later ones may not.
+const REMEMBERED: u64 = 64;
 
 /// A semaphore with weighted permits. The next permit goes to the waiting holder that holds the fewest units, and of several
 /// such holders to the one that was served least recently, so that they take turns. Requests of one holder are served in
@@ -34,7 +35,7 @@ struct State<H: Holder> {
     waiting: VecDeque<Waiter<H>>,
     /// Number of permits that were granted so far.
     granted: u64,
-    /// Number of the latest permit of each holder. Holders that were served long ago are forgotten.
+    /// Number of the latest permit of each holder, at least for the latest `REMEMBERED` permits.
     last_grant: HashMap<H, u64>,
 }
 
@@ -43,6 +44,10 @@ struct Waiter<H: Holder> {
     holder: H,
     weight: u64,
     grant: oneshot::Sender<FairPermit<H>>,
+    /// Number of permits that had been granted when the request arrived.
+    arrived: u64,
+    /// Whether the request has waited as the next one until enough units are free.
+    is_next: bool,
 }
 
 /// Units of a semaphore. Dropping the permit returns the units.
@@ -51,6 +56,15 @@ pub(crate) struct FairPermit<H: Holder = AccountId> {
     semaphore: FairSemaphore<H>,
     holder: H,
     weight: u64,
+}
+
+/// Grants permits to waiters when it is dropped.
+struct GrantOnDrop<'a, H: Holder>(&'a FairSemaphore<H>);
+
+impl<H: Holder> Drop for GrantOnDrop<'_, H> {
+    fn drop(&mut self) {
+        self.0.grant();
+    }
 }
 
 impl<H: Holder> FairSemaphore<H> {
@@ -70,11 +84,13 @@ impl<H: Holder> FairSemaphore<H> {
 
     /// Waits for `weight` units. A larger weight than the maximum per holder is reduced to this maximum.
     pub(crate) async fn acquire(&self, holder: &H, weight: u64) -> Result<FairPermit<H>> {
+        // If this request is cancelled, others may be next. It is dropped after `granted`, when the request counts as cancelled.
+        let _others = GrantOnDrop(self);
         let (grant, granted) = oneshot::channel();
         {
             let mut state = self.state();
-            let weight = weight.min(state.max_per_holder);
-            state.waiting.push_back(Waiter { holder: holder.clone(), weight, grant });
+            let (weight, arrived) = (weight.min(state.max_per_holder), state.granted);
+            state.waiting.push_back(Waiter { holder: holder.clone(), weight, grant, arrived, is_next: false });
         }
         self.grant();
         granted.await.map_err(ServiceError::internal)
@@ -96,7 +112,7 @@ impl<H: Holder> FairSemaphore<H> {
             // This statement must release the lock before `send`. If the waiter was cancelled, `send` drops the permit,
             // and dropping a permit takes the lock.
             let next = self.state().take_next();
-            let Some(Waiter { holder, weight, grant }) = next else { return };
+            let Some(Waiter { holder, weight, grant, .. }) = next else { return };
             let _gone = grant.send(FairPermit { semaphore: self.clone(), holder, weight });
         }
     }
@@ -108,16 +124,24 @@ impl<H: Holder> FairSemaphore<H> {
 
 impl<H: Holder> State<H> {
     /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None`, even if a smaller
-    /// request could be served, so that small requests cannot starve a large request.
+    /// request could be served, so that small requests cannot starve a large request. Nor do requests overtake it that arrive
+    /// later, unless their holder has fewer units.
     fn take_next(&mut self) -> Option<Waiter<H>> {
         self.waiting.retain(|waiter| !waiter.grant.is_closed());
         let held = |waiter: &Waiter<H>| self.held.get(&waiter.holder).copied().unwrap_or_default();
         let may_have = |waiter: &Waiter<H>| held(waiter) + waiter.weight <= self.max_per_holder;
         let candidates = self.waiting.iter().enumerate().filter(|(_, waiter)| may_have(waiter));
-        let last_grant = |waiter: &Waiter<H>| self.last_grant.get(&waiter.holder).copied().unwrap_or_default();
+        let served = |waiter: &Waiter<H>| {
+            let last_grant = self.last_grant.get(&waiter.holder).copied().unwrap_or_default();
+            last_grant.max(waiter.arrived.saturating_sub(REMEMBERED))
+        };
         // `min_by_key` returns the first of several minima, which is the waiter that has waited longest.
-        let (next, _) = candidates.min_by_key(|(_, waiter)| (held(waiter), last_grant(waiter)))?;
-        let waiter = if self.waiting[next].weight <= self.free { self.waiting.remove(next)? } else { return None };
+        let (next, _) = candidates.min_by_key(|(_, waiter)| (held(waiter), !waiter.is_next, served(waiter)))?;
+        if self.waiting[next].weight > self.free {
+            self.waiting[next].is_next = true;
+            return None;
+        }
+        let waiter = self.waiting.remove(next)?;
         self.free -= waiter.weight;
         *self.held.entry(waiter.holder.clone()).or_default() += waiter.weight;
         self.remember(waiter.holder.clone());
@@ -127,8 +151,8 @@ impl<H: Holder> State<H> {
     fn remember(&mut self, holder: H) {
         self.granted += 1;
         self.last_grant.insert(holder, self.granted);
-        if self.last_grant.len() > 2 * REMEMBERED {
-            let oldest = self.granted - REMEMBERED as u64;
+        if self.last_grant.len() as u64 > 2 * REMEMBERED {
+            let oldest = self.granted - REMEMBERED;
             self.last_grant.retain(|_holder, grant| *grant > oldest);
         }
     }
@@ -221,9 +245,9 @@ mod tests {
         let mut state = gate.state();
         for holder in 0..10_000 {
             state.remember(holder);
-            assert!(state.last_grant.len() <= 2 * REMEMBERED);
+            assert!(state.last_grant.len() as u64 <= 2 * REMEMBERED);
         }
-        for holder in 9_000..10_000_u32 {
+        for holder in 10_000 - REMEMBERED as u32..10_000 {
             assert_eq!(state.last_grant.get(&holder), Some(&(u64::from(holder) + 1)));
         }
     }
@@ -249,6 +273,46 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_large_request_is_not_overtaken_by_later_ones_of_accounts_that_were_not_served_before() {
+        let gate = FairSemaphore::new(10, 6);
+        drop(gate.acquire(&account('c'), 1).await.unwrap());
+        let six = gate.acquire(&account('a'), 6).await.unwrap();
+        let large = queue(&gate, 'c', 5).await;
+        let small = queue(&gate, 'd', 1).await;
+        assert!(!large.is_finished() && !small.is_finished(), "4 are free");
+        drop(six);
+        large.await.unwrap();
+        small.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_limited_number_of_holders_that_were_not_served_before_overtakes_one_that_waits() {
+        let gate = FairSemaphore::<u32>::new(1, 1);
+        let request = |holder: u32| {
+            let gate = gate.clone();
+            tokio::spawn(async move { gate.acquire(&holder, 1).await.unwrap() })
+        };
+        let mut permit = gate.acquire(&0, 1).await.unwrap();
+        let mut waits = request(0);
+        let mut overtakers = 0;
+        let mut next = request(1);
+        loop {
+            // When a permit is granted, two others wait, one of which arrives after each grant.
+            let later = request(overtakers + 2);
+            tokio::task::yield_now().await;
+            drop(permit);
+            tokio::select! {
+                _served = &mut waits => break,
+                other = next => permit = other.unwrap(),
+            }
+            overtakers += 1;
+            assert!(u64::from(overtakers) <= REMEMBERED + 1);
+            next = later;
+        }
+        assert!(overtakers > 1);
+    }
+
+    #[tokio::test]
     async fn a_smaller_permit_leaves_the_rest_to_those_who_wait() {
         let gate = FairSemaphore::new(10, 6);
         let mut permit = gate.acquire(&account('a'), 6).await.unwrap();
@@ -262,6 +326,18 @@ mod tests {
         drop((own.await.unwrap(), other, permit));
         let state = gate.state();
         assert_eq!((state.free, state.held.len()), (10, 0));
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_waiter_lets_those_behind_it_pass() {
+        let gate = FairSemaphore::new(10, 6);
+        let _six = gate.acquire(&account('a'), 6).await.unwrap();
+        let large = queue(&gate, 'c', 5).await;
+        let small = queue(&gate, 'd', 1).await;
+        assert!(!small.is_finished());
+        large.abort();
+        assert!(large.await.unwrap_err().is_cancelled());
+        small.await.unwrap();
     }
 
     #[tokio::test]

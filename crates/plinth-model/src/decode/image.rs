@@ -7,6 +7,7 @@ use image::{ColorType, ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
+use super::jpeg::ycbcr_jpeg;
 use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
 use super::pixel_budget::Decoding;
 use super::raster::{Raster, scaled_down};
@@ -197,7 +198,7 @@ fn reader(bytes: &[u8], index: usize) -> Result<ImageReader<Cursor<&[u8]>>> {
 
 fn decode(source: &Source<'_>, index: usize, max_side: u32, scratch: &mut Vec<u8>) -> Result<Image> {
     let bytes = bytes(source, index)?;
-    let raster = any_raster(&bytes, source.limits, scratch).map_err(|problem| unreadable(index, problem))?;
+    let raster = any_raster(&bytes, source.limits, max_side, scratch).map_err(|problem| unreadable(index, problem))?;
     let image = Image { encoded_hash: Some(encoded_hash(&bytes)), ..raster.into_image(max_side) };
     if scratch.capacity() > MAX_SCRATCH {
         *scratch = Vec::new();
@@ -217,17 +218,29 @@ fn decode_again(bytes: Vec<u8>, pixels: u64, limits: Limits, max_side: u32) -> i
         let _decoding = Decoding::start(pixels);
         let mut scratch = Vec::new();
         #[expect(clippy::expect_used, reason = "the same program has decoded the same bytes before")]
-        let raster = any_raster(&bytes, limits, &mut scratch).expect("an image that was decoded before");
+        let raster = any_raster(&bytes, limits, max_side, &mut scratch).expect("an image that was decoded before");
         raster.into_pixels(max_side)
     }
 }
 
-/// Decodes an image of any supported format. See [`raster`].
-fn any_raster<'a>(bytes: &[u8], limits: Limits, scratch: &'a mut Vec<u8>) -> std::result::Result<Raster<'a>, String> {
-    match kind(bytes) {
-        Some(Kind::Ktx2) => ktx2(bytes),
-        _ => raster(bytes, limits, scratch),
+/// Decodes an image of any supported format, which will be halved until neither side is longer than `max_side` pixels.
+/// See [`raster`].
+fn any_raster<'a>(
+    bytes: &[u8],
+    limits: Limits,
+    max_side: u32,
+    scratch: &'a mut Vec<u8>,
+) -> std::result::Result<Raster<'a>, String> {
+    let format = kind(bytes);
+    if format == Some(Kind::Ktx2) {
+        return ktx2(bytes);
     }
+    if format == Some(Kind::Jpeg)
+        && let Some(raster) = ycbcr_jpeg(bytes, limits, max_side)
+    {
+        return Ok(raster);
+    }
+    raster(bytes, limits, scratch)
 }
 
 /// Decodes a PNG, JPEG or WebP image. Pixels that are not RGBA are decoded to the memory of `scratch`, so that it need

@@ -4,6 +4,7 @@ pub(crate) mod clip;
 pub(crate) mod draco;
 pub(crate) mod flat;
 pub(crate) mod image;
+mod jpeg;
 pub(crate) mod ktx2;
 pub(crate) mod light;
 pub(crate) mod material;

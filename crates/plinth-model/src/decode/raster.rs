@@ -1,5 +1,5 @@
-//! Decoded images that have as many channels as in the file. To save memory, they are downscaled before they are
-//! converted to RGBA.
+//! Decoded images. To save memory, images that are downscaled have as many channels as in the file, and are converted
+//! to RGBA afterwards.
 
 use std::borrow::Cow;
 

@@ -16,6 +16,7 @@ mod geometry;
 mod glb;
 mod images;
 mod inspecting;
+mod jpeg;
 mod limits;
 mod malformed;
 mod materials;

@@ -158,7 +158,7 @@ impl Service {
         to: Vec<PathBuf>,
     ) -> Result<std::result::Result<S, CheckError>> {
         // Accounts take turns, so the first check of an account waits only for the end of one other check, and for the first
-        // checks of accounts that came before it.
+        // checks of accounts that came before it or were not served lately.
         let most = self.options.checker.as_ref().map_or(Duration::ZERO, |checker| checker.time) + TURN_TIME;
         let turn = tokio::time::timeout(most, S::turns(self).acquire(payer, 1)).await;
         let turn = turn.map_err(|_late| {
