@@ -154,6 +154,21 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn requests_that_are_counted_together_have_successive_allowances() {
+        let keys = vec![("key".to_owned(), 10), ("account".to_owned(), 100)];
+        let limits = Limits { holder: "account".to_owned(), keys, window_ms: 60_000 };
+        // Five requests were counted, of which two exceeded the first limit and were not counted under the second one.
+        let counted = |requests, total| Counted { window: Window { requests: total, ends_at: 60_000 }, requests };
+        let counted = [counted(5, 12), counted(3, 43)];
+        let remaining =
+            |number| each_limit(&limits, &counted, number, 0).map(|a| (a.remaining, a.is_exceeded)).collect();
+        let of_requests: Vec<Vec<_>> = (1..=4).map(remaining).collect();
+        assert_eq!(of_requests[0], [(2, false), (59, false)]);
+        assert_eq!(of_requests[2], [(0, false), (57, false)]);
+        assert_eq!(of_requests[3][0], (0, true));
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn only_windows_that_have_ended_are_forgotten() {
         let database = TestDatabase::postgres();
