@@ -3,7 +3,7 @@
 use glam::{Vec3, Vec4};
 
 use super::build::BuildItem;
-use super::lanes::{BLOCK, Lanes, Numbers};
+use super::lanes::{BLOCK, Lanes};
 use super::take_lowest_bit;
 
 /// 3D vectors as a structure of arrays.
@@ -21,16 +21,18 @@ impl Vectors<Lanes> {
         self.z.0[lane] = v.z;
     }
 
+    /// Returns the vectors of four lanes from the lane `first` on.
     #[inline]
-    fn load<N: Numbers>(&self, first: usize) -> Vectors<N> {
-        Vectors { x: N::load(&self.x, first), y: N::load(&self.y, first), z: N::load(&self.z, first) }
+    fn four(&self, first: usize) -> Vectors<Vec4> {
+        let four = |lanes: &Lanes| Vec4::from_slice(&lanes.0[first..first + 4]);
+        Vectors { x: four(&self.x), y: four(&self.y), z: four(&self.z) }
     }
 }
 
-impl<N: Numbers> Vectors<N> {
+impl Vectors<Vec4> {
     #[inline]
     fn splat(v: Vec3) -> Self {
-        Self { x: N::splat(v.x), y: N::splat(v.y), z: N::splat(v.z) }
+        Self { x: Vec4::splat(v.x), y: Vec4::splat(v.y), z: Vec4::splat(v.z) }
     }
 
     #[inline]
@@ -44,7 +46,7 @@ impl<N: Numbers> Vectors<N> {
     }
 
     #[inline]
-    fn dot(self, o: Self) -> N {
+    fn dot(self, o: Self) -> Vec4 {
         self.x * o.x + self.y * o.y + self.z * o.z
     }
 }
@@ -78,13 +80,13 @@ pub(super) struct BlockHit {
 
 /// Intersections of a ray with the planes of triangles: the distances along the ray, and the barycentric coordinates. For
 /// degenerate triangles these are infinite or NaN, so every comparison is false.
-struct PlaneHits<N> {
-    t: N,
-    u: N,
-    v: N,
+struct PlaneHits {
+    t: Vec4,
+    u: Vec4,
+    v: Vec4,
 }
 
-impl PlaneHits<Vec4> {
+impl PlaneHits {
     /// Returns a bit mask of the triangles that the ray hits before `t_max`.
     #[inline]
     fn inside(&self, ray: &TriangleRay, t_max: f32) -> u32 {
@@ -93,49 +95,17 @@ impl PlaneHits<Vec4> {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-impl PlaneHits<Lanes> {
-    /// Same as [`PlaneHits::inside`] for the triangles of a leaf, with instructions that compare eight numbers at once.
-    #[target_feature(enable = "avx")]
-    #[inline]
-    fn inside_avx(&self, ray: &TriangleRay) -> u32 {
-        use std::arch::x86_64::{
-            _CMP_GE_OQ, _CMP_GT_OQ, _CMP_LE_OQ, _CMP_LT_OQ, _mm256_add_ps, _mm256_and_ps, _mm256_cmp_ps,
-            _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps, _mm256_setzero_ps,
-        };
-        let load = |lanes: &Lanes| {
-            #[expect(unsafe_code, reason = "see decision 0066")]
-            // SAFETY: The list has eight numbers, and need not be aligned.
-            unsafe {
-                _mm256_loadu_ps(lanes.0.as_ptr())
-            }
-        };
-        let (t, u, v) = (load(&self.t), load(&self.u), load(&self.v));
-        let zero = _mm256_setzero_ps();
-        let positive = _mm256_and_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(u, zero), _mm256_cmp_ps::<_CMP_GE_OQ>(v, zero));
-        let inside = _mm256_cmp_ps::<_CMP_LE_OQ>(_mm256_add_ps(u, v), _mm256_set1_ps(1.0));
-        let behind = _mm256_cmp_ps::<_CMP_GT_OQ>(t, _mm256_set1_ps(ray.t_min));
-        let before = _mm256_cmp_ps::<_CMP_LT_OQ>(t, _mm256_set1_ps(ray.t_max));
-        let hit = _mm256_and_ps(_mm256_and_ps(positive, inside), _mm256_and_ps(behind, before));
-        _mm256_movemask_ps(hit) as u32
-    }
-}
-
-impl<N: Numbers> PlaneHits<N> {
-    /// Returns the nearest hit of those in a bit mask. `first` is the lane of the first triangle.
-    #[inline]
-    fn nearest(self, mut mask: u32, first: usize) -> Option<BlockHit> {
-        let mut best = take_lowest_bit(&mut mask)?;
-        // Lists, because the compiler turns a register with a variable index into a jump, which processors mispredict.
-        let (t, u, v) = (self.t.to_list(), self.u.to_list(), self.v.to_list());
-        let (t, u, v) = (t.as_ref(), u.as_ref(), v.as_ref());
-        while let Some(lane) = take_lowest_bit(&mut mask) {
-            if t[lane] < t[best] {
-                best = lane;
-            }
+/// Returns the nearest hit of those in a bit mask. `t`, `u` and `v` are numbers of consecutive lanes, the first of which is the
+/// lane `first`.
+#[inline]
+fn nearest([t, u, v]: [&[f32]; 3], mut mask: u32, first: usize) -> Option<BlockHit> {
+    let mut best = take_lowest_bit(&mut mask)?;
+    while let Some(lane) = take_lowest_bit(&mut mask) {
+        if t[lane] < t[best] {
+            best = lane;
         }
-        Some(BlockHit { t: t[best], u: u[best], v: v[best], lane: first + best })
     }
+    Some(BlockHit { t: t[best], u: u[best], v: v[best], lane: first + best })
 }
 
 impl TriangleBlock {
@@ -154,35 +124,73 @@ impl TriangleBlock {
     #[inline]
     pub(super) fn intersect(&self, ray: &TriangleRay) -> Option<BlockHit> {
         let mut best: Option<BlockHit> = None;
-        for first in (0..BLOCK).step_by(Vec4::COUNT) {
-            let planes = self.plane_hits::<Vec4>(ray, first);
-            let mask = planes.inside(ray, best.map_or(ray.t_max, |hit| hit.t));
-            best = planes.nearest(mask, first).or(best);
+        for first in (0..BLOCK).step_by(4) {
+            let hits = self.plane_hits(ray, first);
+            let mask = hits.inside(ray, best.map_or(ray.t_max, |hit| hit.t));
+            // Lists, because the compiler turns a register with a variable index into a jump, which processors mispredict.
+            let (t, u, v) = (hits.t.to_array(), hits.u.to_array(), hits.v.to_array());
+            best = nearest([&t, &u, &v], mask, first).or(best);
         }
         best
     }
 
-    /// Same as [`intersect`](Self::intersect), with instructions that calculate with eight numbers at once.
+    /// Returns the intersections with the planes of four triangles from the lane `first` on (Möller and Trumbore 1997, "Fast,
+    /// Minimum Storage Ray-Triangle Intersection").
+    #[inline]
+    fn plane_hits(&self, ray: &TriangleRay, first: usize) -> PlaneHits {
+        let (origin, direction) = (Vectors::splat(ray.origin), Vectors::splat(ray.direction));
+        let (a, ab, ac) = (self.a.four(first), self.ab.four(first), self.ac.four(first));
+        let p = direction.cross(ac);
+        let inverse = ab.dot(p).recip();
+        let s = origin.minus(a);
+        let q = s.cross(ab);
+        PlaneHits { t: ac.dot(q) * inverse, u: s.dot(p) * inverse, v: direction.dot(q) * inverse }
+    }
+
+    /// Same as [`intersect`](Self::intersect), with instructions that calculate with eight numbers at once. They are written
+    /// out, because the compiler may calculate with one number after another instead. Each number is the result of the same
+    /// operations in the same order.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx")]
     #[inline]
     pub(super) fn intersect_avx(&self, ray: &TriangleRay) -> Option<BlockHit> {
-        let planes = self.plane_hits::<Lanes>(ray, 0);
-        let mask = planes.inside_avx(ray);
-        planes.nearest(mask, 0)
-    }
-
-    /// Returns the intersections with the planes of triangles from the lane `first` on (Möller and Trumbore 1997, "Fast,
-    /// Minimum Storage Ray-Triangle Intersection").
-    #[expect(clippy::inline_always, reason = "the target features of the caller must apply to the whole function")]
-    #[inline(always)]
-    fn plane_hits<N: Numbers>(&self, ray: &TriangleRay, first: usize) -> PlaneHits<N> {
-        let (origin, direction) = (Vectors::<N>::splat(ray.origin), Vectors::<N>::splat(ray.direction));
-        let (a, ab, ac) = (self.a.load::<N>(first), self.ab.load::<N>(first), self.ac.load::<N>(first));
-        let p = direction.cross(ac);
-        let inverse = ab.dot(p).reciprocal();
-        let s = origin.minus(a);
-        let q = s.cross(ab);
-        PlaneHits { t: ac.dot(q) * inverse, u: s.dot(p) * inverse, v: direction.dot(q) * inverse }
+        use std::arch::x86_64::{
+            _CMP_GE_OQ, _CMP_GT_OQ, _CMP_LE_OQ, _CMP_LT_OQ, _mm256_add_ps, _mm256_and_ps, _mm256_cmp_ps, _mm256_div_ps,
+            _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_sub_ps,
+        };
+        // Small closures without lists, which the compiler inlines: `a·b − c·d`, and a sum of three products.
+        let difference = |a, b, c, d| _mm256_sub_ps(_mm256_mul_ps(a, b), _mm256_mul_ps(c, d));
+        let sum = |a, b, c, d, e, f| {
+            _mm256_add_ps(_mm256_add_ps(_mm256_mul_ps(a, b), _mm256_mul_ps(c, d)), _mm256_mul_ps(e, f))
+        };
+        let Vec3 { x, y, z } = ray.direction;
+        let (dx, dy, dz) = (_mm256_set1_ps(x), _mm256_set1_ps(y), _mm256_set1_ps(z));
+        let (abx, aby, abz) = (self.ab.x.to_register(), self.ab.y.to_register(), self.ab.z.to_register());
+        let (acx, acy, acz) = (self.ac.x.to_register(), self.ac.y.to_register(), self.ac.z.to_register());
+        let px = difference(dy, acz, dz, acy);
+        let py = difference(dz, acx, dx, acz);
+        let pz = difference(dx, acy, dy, acx);
+        let inverse = _mm256_div_ps(_mm256_set1_ps(1.0), sum(abx, px, aby, py, abz, pz));
+        let sx = _mm256_sub_ps(_mm256_set1_ps(ray.origin.x), self.a.x.to_register());
+        let sy = _mm256_sub_ps(_mm256_set1_ps(ray.origin.y), self.a.y.to_register());
+        let sz = _mm256_sub_ps(_mm256_set1_ps(ray.origin.z), self.a.z.to_register());
+        let qx = difference(sy, abz, sz, aby);
+        let qy = difference(sz, abx, sx, abz);
+        let qz = difference(sx, aby, sy, abx);
+        let t = _mm256_mul_ps(sum(acx, qx, acy, qy, acz, qz), inverse);
+        let u = _mm256_mul_ps(sum(sx, px, sy, py, sz, pz), inverse);
+        let v = _mm256_mul_ps(sum(dx, qx, dy, qy, dz, qz), inverse);
+        let zero = _mm256_setzero_ps();
+        let positive = _mm256_and_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(u, zero), _mm256_cmp_ps::<_CMP_GE_OQ>(v, zero));
+        let inside = _mm256_cmp_ps::<_CMP_LE_OQ>(_mm256_add_ps(u, v), _mm256_set1_ps(1.0));
+        let behind = _mm256_cmp_ps::<_CMP_GT_OQ>(t, _mm256_set1_ps(ray.t_min));
+        let before = _mm256_cmp_ps::<_CMP_LT_OQ>(t, _mm256_set1_ps(ray.t_max));
+        let hit = _mm256_and_ps(_mm256_and_ps(positive, inside), _mm256_and_ps(behind, before));
+        let mask = _mm256_movemask_ps(hit) as u32;
+        if mask == 0 {
+            return None;
+        }
+        let (t, u, v) = (Lanes::from_register(t), Lanes::from_register(u), Lanes::from_register(v));
+        nearest([&t.0, &u.0, &v.0], mask, 0)
     }
 }

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 
 use super::first_level::FirstLevel;
 use super::read_tiles::{ReadTiles, Rectangle};
-use crate::gpu_types::rounded;
 
 /// What is uploaded of an image. The whole level 0 is not among it, because it is the image itself.
 #[derive(Default)]
@@ -98,20 +97,24 @@ fn smaller_levels(whole: &Level<'_>, encoding: TextureEncoding, first: u32) -> V
 
 fn halve(above: &Level<'_>, encoding: TextureEncoding) -> Level<'static> {
     match encoding {
-        TextureEncoding::Linear => halve_with(above, average_linear),
+        TextureEncoding::Linear => halve_with(above, |pairs, row| average_each(pairs, row, average_linear)),
         TextureEncoding::Srgb => {
             let tables = &*SRGB;
-            halve_with(above, |texels| average_srgb(tables, texels))
+            halve_with(above, |pairs, row| average_each(pairs, row, |texels| average_srgb(tables, texels)))
         }
-        TextureEncoding::Normal => halve_with(above, average_normal),
+        TextureEncoding::Normal => halve_with(above, average_normals),
     }
 }
 
 /// Minimum number of texels that are averaged on one thread.
 const MIN_TEXELS: usize = 1 << 14;
 
-/// Halves the width and the height of a mip level. `average` returns the mean of four texels.
-fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4] + Sync) -> Level<'static> {
+/// Two texels that are beside each other: R, G, B, A bytes.
+type Pair = [[u8; 4]; 2];
+
+/// Halves the width and the height of a mip level. `average` writes the mean of each pair of the upper row and the pair below it
+/// to a row of the result, which may be shorter than the others.
+fn halve_with(above: &Level<'_>, average: impl Fn([&[Pair]; 2], &mut [[u8; 4]]) + Sync) -> Level<'static> {
     let (width, height) = ((above.width / 2).max(1), (above.height / 2).max(1));
     let mut pixels = vec![0_u8; width as usize * height as usize * 4];
     let texels = above.pixels.as_chunks::<4>().0;
@@ -121,17 +124,68 @@ fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4] + Syn
         let [upper, lower] = [2 * y, 2 * y + 1].map(|y| &texels[rows(y)..rows(y) + columns]);
         // A single column is averaged with itself. If there is an odd number of columns, the last column is ignored.
         if columns == 1 {
-            row[0] = average([upper[0], upper[0], lower[0], lower[0]]);
-            return;
-        }
-        let pairs = upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0);
-        for (texel, ([a, b], [c, d])) in row.iter_mut().zip(pairs) {
-            *texel = average([*a, *b, *c, *d]);
+            average([&[[upper[0]; 2]], &[[lower[0]; 2]]], row);
+        } else {
+            average([upper.as_chunks().0, lower.as_chunks().0], row);
         }
     };
     let halved = pixels.as_chunks_mut::<4>().0.par_chunks_exact_mut(width as usize);
     halved.with_min_len(MIN_TEXELS.div_ceil(width as usize)).enumerate().for_each(halve_row);
     Level { width, height, pixels: Cow::Owned(pixels) }
+}
+
+/// Writes the mean of each four texels, which `average` computes.
+#[inline]
+fn average_each([upper, lower]: [&[Pair]; 2], row: &mut [[u8; 4]], average: impl Fn([[u8; 4]; 4]) -> [u8; 4]) {
+    for (texel, ([a, b], [c, d])) in row.iter_mut().zip(upper.iter().zip(lower)) {
+        *texel = average([*a, *b, *c, *d]);
+    }
+}
+
+/// Returns the nearest integer of a number from 0 to 255, like `f32::round`. Unlike conversions to an integer, which check the
+/// range, the compiler does this for a vector.
+#[inline]
+fn rounded(x: f32) -> u32 {
+    /// Numbers from this one on have no fraction, and their lowest bits are those of the integer.
+    const WHOLE: f32 = 8_388_608.0;
+    let even = (x + WHOLE) - WHOLE;
+    let whole = if x - even >= 0.5 { even + 1.0 } else { even };
+    (whole + WHOLE).to_bits() & 0xFF
+}
+
+/// Number of normals that are averaged at once.
+const NORMALS: usize = 64;
+
+/// Writes the direction of the mean of each four normals.
+fn average_normals([upper, lower]: [&[Pair]; 2], row: &mut [[u8; 4]]) {
+    let blocks = upper.chunks(NORMALS).zip(lower.chunks(NORMALS));
+    for (row, (upper, lower)) in row.chunks_mut(NORMALS).zip(blocks) {
+        // The sums of R and of B, and of G and of A, in the halves of a number. The compiler uses vectors for each of the loops.
+        let (mut red_blue, mut green_alpha) = ([0_u32; NORMALS], [0_u32; NORMALS]);
+        for ((red_blue, green_alpha), (upper, lower)) in
+            red_blue.iter_mut().zip(&mut green_alpha).zip(upper.iter().zip(lower))
+        {
+            const BYTES: u32 = 0xFF_00FF;
+            let [a, b, c, d] = [upper[0], upper[1], lower[0], lower[1]].map(u32::from_le_bytes);
+            *red_blue = (a & BYTES) + (b & BYTES) + (c & BYTES) + (d & BYTES);
+            *green_alpha = (a >> 8 & BYTES) + (b >> 8 & BYTES) + (c >> 8 & BYTES) + (d >> 8 & BYTES);
+        }
+        let mut normals = [0_u32; NORMALS];
+        for (normal, (red_blue, green_alpha)) in normals.iter_mut().zip(red_blue.iter().zip(&green_alpha)) {
+            const LOW: u32 = 0xFFFF;
+            // A sum of 4 × 127.5 stands for 0.
+            let centered = |sum: u32| (sum as i32 - 510) as f32;
+            let [x, y, z] = [centered(red_blue & LOW), centered(green_alpha & LOW), centered(red_blue >> 16)];
+            let length = (x * x + y * y + z * z).sqrt();
+            // Without a direction, the normal is (0, 0, 1).
+            let [x, y, z, length] = if length > 0.0 { [x, y, z, length] } else { [0.0, 0.0, 1.0, 1.0] };
+            let [x, y, z] = [x, y, z].map(|c| rounded(c * length.recip() * 127.5 + 127.5));
+            *normal = x | y << 8 | z << 16 | (((green_alpha >> 16) + 2) / 4) << 24;
+        }
+        for (texel, normal) in row.iter_mut().zip(&normals) {
+            *texel = normal.to_le_bytes();
+        }
+    }
 }
 
 // The functions below list the channels, because `array::map` is not inlined everywhere. They are inlined into the loop
@@ -157,13 +211,6 @@ fn average_srgb(tables: &SrgbTables, [a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
         tables.encode[(sum / 4) as usize >> 4]
     };
     [channel(0), channel(1), channel(2), mean([a[3], b[3], c[3], d[3]])]
-}
-
-#[inline]
-fn average_normal([a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
-    let sum = |i: usize| f32::from(u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i]) + u16::from(d[i])) - 4.0 * 127.5;
-    let n = glam::Vec3::new(sum(0), sum(1), sum(2)).normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
-    [rounded(n.x) as u8, rounded(n.y) as u8, rounded(n.z) as u8, mean([a[3], b[3], c[3], d[3]])]
 }
 
 struct SrgbTables {
@@ -269,11 +316,49 @@ mod tests {
         assert!(pixels == expected);
     }
 
+    /// Returns the means of normals that are given as two rows.
+    fn means(upper: &[Pair], lower: &[Pair]) -> Vec<[u8; 4]> {
+        let mut means = vec![[0; 4]; upper.len()];
+        average_normals([upper, lower], &mut means);
+        means
+    }
+
     #[test]
     fn the_mean_of_equal_normals_is_the_same_normal() {
         for normal in [[255, 128, 128, 255], [128, 128, 255, 0], [128, 0, 127, 9], [201, 201, 201, 255]] {
-            let mean = average_normal([normal; 4]);
+            let mean = means(&[[normal; 2]], &[[normal; 2]])[0];
             assert!(mean.iter().zip(normal).all(|(a, b)| a.abs_diff(b) <= 1), "{mean:?} {normal:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_bytes_like_the_standard_library_does() {
+        for i in 0..=2040_u16 {
+            let x = f32::from(i) / 8.0;
+            for x in [x.next_down().max(0.0), x, x.next_up()] {
+                assert_eq!(rounded(x), x.round() as u32, "{x}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_of_normals_has_their_mean_direction() {
+        let mut state = 7_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_be_bytes()
+        };
+        // More than are averaged at once, and opposite normals, whose mean has no direction.
+        let mut upper: Vec<Pair> = (0..NORMALS + 9).map(|_| [random(), random()]).collect();
+        let mut lower: Vec<Pair> = (0..NORMALS + 9).map(|_| [random(), random()]).collect();
+        upper.push([[0, 127, 255, 4], [255, 128, 0, 4]]);
+        lower.push([[127, 1, 128, 4], [128, 254, 127, 4]]);
+        for ((mean, upper), lower) in means(&upper, &lower).iter().zip(&upper).zip(&lower) {
+            let texels = [upper[0], upper[1], lower[0], lower[1]];
+            let sum = |i: usize| texels.iter().map(|texel| f32::from(texel[i])).sum::<f32>();
+            let direction = (glam::Vec3::new(sum(0), sum(1), sum(2)) - 510.0).normalize_or(glam::Vec3::Z);
+            let [x, y, z] = (direction * 127.5 + 127.5).to_array().map(|c| c.round() as u8);
+            assert_eq!(*mean, [x, y, z, ((sum(3) + 2.0) / 4.0) as u8], "{texels:?}");
         }
     }
 }
