@@ -241,14 +241,14 @@ mod tests {
 
     #[test]
     fn the_number_of_remembered_holders_is_limited() {
-        let gate = FairSemaphore::<u32>::new(1, 1);
+        let gate = FairSemaphore::<u64>::new(1, 1);
         let mut state = gate.state();
         for holder in 0..10_000 {
             state.remember(holder);
             assert!(state.last_grant.len() as u64 <= 2 * REMEMBERED);
         }
-        for holder in 10_000 - REMEMBERED as u32..10_000 {
-            assert_eq!(state.last_grant.get(&holder), Some(&(u64::from(holder) + 1)));
+        for holder in 10_000 - REMEMBERED..10_000 {
+            assert_eq!(state.last_grant.get(&holder), Some(&(holder + 1)));
         }
     }
 

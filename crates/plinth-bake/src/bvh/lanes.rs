@@ -15,7 +15,7 @@ pub(super) struct Lanes(pub(super) [f32; BLOCK]);
 impl Lanes {
     #[target_feature(enable = "avx")]
     #[inline]
-    pub(super) fn to_register(&self) -> __m256 {
+    pub(super) fn load(&self) -> __m256 {
         #[expect(unsafe_code, reason = "see decision 0066")]
         // SAFETY: The list has eight numbers, and need not be aligned.
         unsafe {
@@ -25,7 +25,7 @@ impl Lanes {
 
     #[target_feature(enable = "avx")]
     #[inline]
-    pub(super) fn from_register(numbers: __m256) -> Self {
+    pub(super) fn stored(numbers: __m256) -> Self {
         let mut lanes = Self::default();
         #[expect(unsafe_code, reason = "see decision 0066")]
         // SAFETY: The list has room for eight numbers, and need not be aligned.

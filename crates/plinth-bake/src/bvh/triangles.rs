@@ -165,15 +165,15 @@ impl TriangleBlock {
         };
         let Vec3 { x, y, z } = ray.direction;
         let (dx, dy, dz) = (_mm256_set1_ps(x), _mm256_set1_ps(y), _mm256_set1_ps(z));
-        let (abx, aby, abz) = (self.ab.x.to_register(), self.ab.y.to_register(), self.ab.z.to_register());
-        let (acx, acy, acz) = (self.ac.x.to_register(), self.ac.y.to_register(), self.ac.z.to_register());
+        let (abx, aby, abz) = (self.ab.x.load(), self.ab.y.load(), self.ab.z.load());
+        let (acx, acy, acz) = (self.ac.x.load(), self.ac.y.load(), self.ac.z.load());
         let px = difference(dy, acz, dz, acy);
         let py = difference(dz, acx, dx, acz);
         let pz = difference(dx, acy, dy, acx);
         let inverse = _mm256_div_ps(_mm256_set1_ps(1.0), sum(abx, px, aby, py, abz, pz));
-        let sx = _mm256_sub_ps(_mm256_set1_ps(ray.origin.x), self.a.x.to_register());
-        let sy = _mm256_sub_ps(_mm256_set1_ps(ray.origin.y), self.a.y.to_register());
-        let sz = _mm256_sub_ps(_mm256_set1_ps(ray.origin.z), self.a.z.to_register());
+        let sx = _mm256_sub_ps(_mm256_set1_ps(ray.origin.x), self.a.x.load());
+        let sy = _mm256_sub_ps(_mm256_set1_ps(ray.origin.y), self.a.y.load());
+        let sz = _mm256_sub_ps(_mm256_set1_ps(ray.origin.z), self.a.z.load());
         let qx = difference(sy, abz, sz, aby);
         let qy = difference(sz, abx, sx, abz);
         let qz = difference(sx, aby, sy, abx);
@@ -190,7 +190,7 @@ impl TriangleBlock {
         if mask == 0 {
             return None;
         }
-        let (t, u, v) = (Lanes::from_register(t), Lanes::from_register(u), Lanes::from_register(v));
+        let (t, u, v) = (Lanes::stored(t), Lanes::stored(u), Lanes::stored(v));
         nearest([&t.0, &u.0, &v.0], mask, 0)
     }
 }

@@ -174,7 +174,7 @@ fn average_normals([upper, lower]: [&[Pair]; 2], row: &mut [[u8; 4]]) {
         for (normal, (red_blue, green_alpha)) in normals.iter_mut().zip(red_blue.iter().zip(&green_alpha)) {
             const LOW: u32 = 0xFFFF;
             // A sum of 4 × 127.5 stands for 0.
-            let centered = |sum: u32| (sum as i32 - 510) as f32;
+            let centered = |sum: u32| (sum.cast_signed() - 510) as f32;
             let [x, y, z] = [centered(red_blue & LOW), centered(green_alpha & LOW), centered(red_blue >> 16)];
             let length = (x * x + y * y + z * z).sqrt();
             // Without a direction, the normal is (0, 0, 1).
