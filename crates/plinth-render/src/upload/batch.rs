@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use glam::Vec3;
+use rayon::prelude::*;
 
 use crate::gpu::Gpu;
 use crate::gpu_types::PoseVertex;
@@ -66,6 +67,28 @@ impl Sortable {
     pub(crate) fn is_closed(&self) -> bool {
         is_closed(&self.indices, &self.positions)
     }
+
+    /// Returns the triangles in the order of the depth of their centers along `forward`, the farthest first. Of equally far ones,
+    /// that with the lower indices comes first.
+    fn back_to_front(&self, forward: Vec3) -> Vec<[u32; 3]> {
+        /// Minimum number of triangles that are handled on one thread.
+        const MIN_TRIANGLES: usize = 1 << 12;
+        let depth = |corners: &[u32; 3]| corners.iter().map(|c| self.positions[*c as usize]).sum::<Vec3>().dot(forward);
+        // Numbers are sorted faster than triangles. The upper half of each has the order of the depths, the farthest first, and
+        // the lower half is the index of the triangle.
+        let key = |(i, corners): (usize, &[u32; 3])| u64::from(!ordered_bits(depth(corners))) << 32 | i as u64;
+        let mut keys: Vec<u64> = self.indices.par_iter().with_min_len(MIN_TRIANGLES).enumerate().map(key).collect();
+        keys.par_sort_unstable();
+        let triangle = |key: &u64| self.indices[(key & u64::from(u32::MAX)) as usize];
+        let mut ordered: Vec<[u32; 3]> = keys.par_iter().with_min_len(MIN_TRIANGLES).map(triangle).collect();
+        let mut rest = ordered.as_mut_slice();
+        for equally_far in keys.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let (triangles, after) = rest.split_at_mut(equally_far.len());
+            triangles.sort_unstable();
+            rest = after;
+        }
+        ordered
+    }
 }
 
 impl Batch {
@@ -103,14 +126,9 @@ impl Batch {
 
     /// Sorts the triangles from back to front along `forward`, and uploads them. Does nothing if the batch is not drawn
     /// in sorted order.
-    pub(crate) fn sort(&mut self, gpu: &Gpu, pool: &Pool, forward: Vec3) {
-        let Some(Transparency::Sorted(sortable)) = &mut self.transparency else { return };
-        let depth =
-            |corners: &[u32; 3]| corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward);
-        let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
-        keyed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let ordered: Vec<[u32; 3]> = keyed.into_iter().map(|(_, t)| t).collect();
-        gpu.write(&pool.indices, 0, bytemuck::cast_slice(&ordered));
+    pub(crate) fn sort(&self, gpu: &Gpu, pool: &Pool, forward: Vec3) {
+        let Some(sortable) = self.sortable() else { return };
+        gpu.write(&pool.indices, 0, bytemuck::cast_slice(&sortable.back_to_front(forward)));
     }
 
     /// Returns whether the front of sorted triangles can be seen from a point. If triangles face different directions,
@@ -136,8 +154,41 @@ impl Batch {
     }
 }
 
+/// Returns a number for each finite or infinite number, with the same order. The order of zeros is that of `f32::total_cmp`.
+const fn ordered_bits(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if x.is_sign_negative() { !bits } else { bits | 1 << 31 }
+}
+
 /// Returns the mean position of the corners of triangles.
 pub(super) fn center(vertices: &[PoseVertex], corners: &[u32]) -> Vec3 {
     let sum = corners.iter().map(|corner| Vec3::from(vertices[*corner as usize].position)).sum::<Vec3>();
     sum / corners.len().max(1) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triangles_are_sorted_by_depth_and_equally_far_ones_by_their_indices() {
+        let mut state = 1_u32;
+        let mut random = |count: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % count
+        };
+        // Positions on a coarse grid around the origin, so that many triangles are equally far away.
+        let mut coordinate = || f32::from(random(9) as u8) - 4.0;
+        let positions: Vec<Vec3> = (0..500).map(|_| Vec3::new(coordinate(), coordinate(), coordinate())).collect();
+        let indices: Vec<[u32; 3]> = (0..20_000).map(|_| [random(500), random(500), random(500)]).collect();
+        let sortable = Sortable { indices, positions };
+        for forward in [Vec3::X, -Vec3::Z, Vec3::new(0.3, -0.5, 0.1)] {
+            let depth = |corners: &[u32; 3]| {
+                corners.iter().map(|corner| sortable.positions[*corner as usize]).sum::<Vec3>().dot(forward)
+            };
+            let mut expected = sortable.indices.clone();
+            expected.sort_by(|a, b| depth(b).total_cmp(&depth(a)).then(a.cmp(b)));
+            assert!(sortable.back_to_front(forward) == expected, "{forward}");
+        }
+    }
 }
