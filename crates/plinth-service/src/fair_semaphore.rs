@@ -44,8 +44,8 @@ struct Waiter<H: Holder> {
     holder: H,
     weight: u64,
     grant: oneshot::Sender<FairPermit<H>>,
-    /// Number of permits that had been granted when the request arrived.
-    arrived: u64,
+    /// Number of permits that had been granted when the request arrived, or when its holder was last served after that.
+    since: u64,
     /// Whether the request has waited as the next one until enough units are free.
     is_next: bool,
 }
@@ -89,8 +89,8 @@ impl<H: Holder> FairSemaphore<H> {
         let (grant, granted) = oneshot::channel();
         {
             let mut state = self.state();
-            let (weight, arrived) = (weight.min(state.max_per_holder), state.granted);
-            state.waiting.push_back(Waiter { holder: holder.clone(), weight, grant, arrived, is_next: false });
+            let (weight, since) = (weight.min(state.max_per_holder), state.granted);
+            state.waiting.push_back(Waiter { holder: holder.clone(), weight, grant, since, is_next: false });
         }
         self.grant();
         granted.await.map_err(ServiceError::internal)
@@ -133,7 +133,7 @@ impl<H: Holder> State<H> {
         let candidates = self.waiting.iter().enumerate().filter(|(_, waiter)| may_have(waiter));
         let served = |waiter: &Waiter<H>| {
             let last_grant = self.last_grant.get(&waiter.holder).copied().unwrap_or_default();
-            last_grant.max(waiter.arrived.saturating_sub(REMEMBERED))
+            last_grant.max(waiter.since.saturating_sub(REMEMBERED))
         };
         // `min_by_key` returns the first of several minima, which is the waiter that has waited longest.
         let (next, _) = candidates.min_by_key(|(_, waiter)| (held(waiter), !waiter.is_next, served(waiter)))?;
@@ -145,6 +145,9 @@ impl<H: Holder> State<H> {
         self.free -= waiter.weight;
         *self.held.entry(waiter.holder.clone()).or_default() += waiter.weight;
         self.remember(waiter.holder.clone());
+        for other in self.waiting.iter_mut().filter(|other| other.holder == waiter.holder) {
+            other.since = self.granted;
+        }
         Some(waiter)
     }
 
@@ -310,6 +313,30 @@ mod tests {
             next = later;
         }
         assert!(overtakers > 1);
+    }
+
+    #[tokio::test]
+    async fn more_holders_than_are_remembered_take_turns() {
+        const HOLDERS: u64 = 3 * REMEMBERED;
+        let gate = FairSemaphore::<u64>::new(1, 1);
+        let (sender, mut permits) = tokio::sync::mpsc::unbounded_channel();
+        let request = |holder: u64| {
+            let (gate, sender) = (gate.clone(), sender.clone());
+            tokio::spawn(async move { sender.send((holder, gate.acquire(&holder, 1).await.unwrap())).unwrap() });
+        };
+        for holder in (0..HOLDERS).flat_map(|holder| [holder; 5]) {
+            request(holder);
+        }
+        for _ in 0..HOLDERS + HOLDERS / 2 {
+            drop(permits.recv().await.unwrap());
+        }
+        let new = HOLDERS;
+        request(new);
+        let mut served = 0;
+        while permits.recv().await.unwrap().0 != new {
+            served += 1;
+        }
+        assert!(served <= HOLDERS, "{served}");
     }
 
     #[tokio::test]
