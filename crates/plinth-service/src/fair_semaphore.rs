@@ -336,7 +336,8 @@ mod tests {
         while permits.recv().await.unwrap().0 != new {
             served += 1;
         }
-        assert!(served <= HOLDERS, "{served}");
+        // One of them had the permit already.
+        assert!(served <= HOLDERS + 1, "{served}");
     }
 
     #[tokio::test]
