@@ -148,7 +148,7 @@ impl TriangleBlock {
     }
 
     /// Same as [`intersect`](Self::intersect), with instructions that calculate with eight numbers at once. They are written
-    /// out, because the compiler may calculate with one number after another instead. Each number is the result of the same
+    /// out, because at some optimisation levels the compiler would calculate with one number after another. Each number is the result of the same
     /// operations in the same order.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx")]
