@@ -123,9 +123,9 @@ impl<H: Holder> FairSemaphore<H> {
 }
 
 impl<H: Holder> State<H> {
-    /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None`, even if a smaller
-    /// request could be served, so that small requests cannot starve a large request. Nor do requests overtake it that arrive
-    /// later, unless their holder has fewer units.
+    /// Removes and returns the next waiter if enough units are free for it. Otherwise no request that arrived later is served,
+    /// unless its holder has fewer units, so that small requests cannot starve a large request. Requests that arrived earlier are
+    /// served, so that large requests that give up one after another cannot starve a small one.
     fn take_next(&mut self) -> Option<Waiter<H>> {
         self.waiting.retain(|waiter| !waiter.grant.is_closed());
         let held = |waiter: &Waiter<H>| self.held.get(&waiter.holder).copied().unwrap_or_default();
@@ -136,10 +136,13 @@ impl<H: Holder> State<H> {
             last_grant.max(waiter.since.saturating_sub(REMEMBERED))
         };
         // `min_by_key` returns the first of several minima, which is the waiter that has waited longest.
-        let (next, _) = candidates.min_by_key(|(_, waiter)| (held(waiter), !waiter.is_next, served(waiter)))?;
-        if self.waiting[next].weight > self.free {
+        let (mut next, first) = candidates.min_by_key(|(_, waiter)| (held(waiter), !waiter.is_next, served(waiter)))?;
+        if first.weight > self.free {
+            let units = held(first);
+            let fits = |earlier: &Waiter<H>| may_have(earlier) && held(earlier) == units && earlier.weight <= self.free;
+            let earlier = self.waiting.iter().take(next).position(fits);
             self.waiting[next].is_next = true;
-            return None;
+            next = earlier?;
         }
         let waiter = self.waiting.remove(next)?;
         self.free -= waiter.weight;
@@ -366,6 +369,21 @@ mod tests {
         large.abort();
         assert!(large.await.unwrap_err().is_cancelled());
         small.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn large_requests_that_give_up_do_not_hold_back_an_earlier_one() {
+        let gate = FairSemaphore::new(10, 6);
+        drop(gate.acquire(&account('c'), 1).await.unwrap());
+        let _six = gate.acquire(&account('a'), 6).await.unwrap();
+        let large = queue(&gate, 'b', 5).await;
+        let small = queue(&gate, 'c', 1).await;
+        let later = queue(&gate, 'd', 5).await;
+        assert!(!small.is_finished(), "the large request came before it");
+        large.abort();
+        assert!(large.await.unwrap_err().is_cancelled());
+        small.await.unwrap();
+        assert!(!later.is_finished());
     }
 
     #[tokio::test]
