@@ -15,8 +15,8 @@ pub(crate) trait Holder: Clone + Eq + Hash + std::fmt::Debug {}
 
 impl<H: Clone + Eq + Hash + std::fmt::Debug> Holder for H {}
 
-/// Number of grants after which a holder counts as not served before. Holders that were not served before come first, so that
-/// those that arrive before this number of further grants may overtake a waiting request, and later ones may not.
+/// Number of grants after which a holder counts as not served before. Holders that were not served before come first: they overtake
+/// a waiting request if they arrive before this many further grants, and do not if they arrive later.
 const REMEMBERED: u64 = 64;
 
 /// A semaphore with weighted permits. The next permit goes to the waiting holder that holds the fewest units, and of several
@@ -46,7 +46,7 @@ struct Waiter<H: Holder> {
     grant: oneshot::Sender<FairPermit<H>>,
     /// Number of permits that had been granted when the request arrived, or when its holder was last served after that.
     since: u64,
-    /// Whether the request has waited as the next one until enough units are free.
+    /// Whether it was this request's turn when too few units were free for it.
     is_next: bool,
 }
 
@@ -84,7 +84,7 @@ impl<H: Holder> FairSemaphore<H> {
 
     /// Waits for `weight` units. A larger weight than the maximum per holder is reduced to this maximum.
     pub(crate) async fn acquire(&self, holder: &H, weight: u64) -> Result<FairPermit<H>> {
-        // If this request is cancelled, others may be next. It is dropped after `granted`, when the request counts as cancelled.
+        // If this request is cancelled, others may be next. The guard is dropped after `granted`, so the request has left the queue.
         let _others = GrantOnDrop(self);
         let (grant, granted) = oneshot::channel();
         {

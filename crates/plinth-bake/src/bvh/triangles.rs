@@ -95,8 +95,8 @@ impl PlaneHits {
     }
 }
 
-/// Returns the nearest hit of those in a bit mask. `t`, `u` and `v` are numbers of consecutive lanes, the first of which is the
-/// lane `first`.
+/// Returns the nearest hit of those in a bit mask. `t`, `u` and `v` contain the values of consecutive lanes, from the lane `first`
+/// on.
 #[inline]
 fn nearest([t, u, v]: [&[f32]; 3], mut mask: u32, first: usize) -> Option<BlockHit> {
     let mut best = take_lowest_bit(&mut mask)?;
