@@ -48,6 +48,11 @@ impl LightInterpolator {
         Self { from: resampled(from), to: resampled(to) }
     }
 
+    /// Returns the light of both poses on the same lattices.
+    pub const fn ends(&self) -> [&BakedMesh; 2] {
+        [&self.from, &self.to]
+    }
+
     /// Interpolates linearly between the poses: 0 gives the first pose and 1 the second.
     pub fn at(&self, fraction: f32) -> BakedMesh {
         let mix = |from: &[GatheredLight], to: &[GatheredLight]| -> Vec<GatheredLight> {

@@ -62,6 +62,11 @@ pub(crate) const fn written_storage(binding: u32) -> wgpu::BindGroupLayoutEntry 
     }
 }
 
+/// Makes a binding accessible to compute shaders only.
+pub(crate) const fn for_compute(entry: wgpu::BindGroupLayoutEntry) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry { visibility: wgpu::ShaderStages::COMPUTE, ..entry }
+}
+
 const fn buffer(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {
     entry(binding, wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None })
 }

@@ -90,6 +90,8 @@ pub struct Gpu {
     written: AtomicU64,
     /// Whether visible surfaces are always determined on the device (see [`crate::host_visibility`]).
     pub(crate) keeps_visibility: bool,
+    /// Whether the device poses vertices although it is a software driver (see [`crate::device_pose`]).
+    poses_as_card: bool,
     /// Whether all mip levels of images are uploaded (see `upload/first_level.rs`).
     pub(crate) keeps_levels: bool,
 }
@@ -166,7 +168,16 @@ impl Gpu {
         let fault = Arc::new(Mutex::new(None));
         watch(&device, &fault);
         let (device, written) = (Device::new(device), AtomicU64::new(0));
-        Ok(Self { device, queue, report, fault, written, keeps_visibility: false, keeps_levels: false })
+        Ok(Self {
+            device,
+            queue,
+            report,
+            fault,
+            written,
+            keeps_visibility: false,
+            poses_as_card: false,
+            keeps_levels: false,
+        })
     }
 
     /// Caches pipelines, images and light in memory between scenes, for a process that draws one picture after another.
@@ -179,6 +190,12 @@ impl Gpu {
     /// does so if a software driver draws. The pictures are the same except for rounding, so this is for comparisons.
     pub fn keep_visibility_on_device(&mut self) {
         self.keeps_visibility = true;
+    }
+
+    /// Poses vertices and determines visible surfaces on the device from now on, as with a graphics card. The pictures are the
+    /// same except for rounding, so this is for comparisons.
+    pub fn pose_on_device(&mut self) {
+        (self.poses_as_card, self.keeps_visibility) = (true, true);
     }
 
     /// Uploads all mip levels of images from now on. Without this call, fine levels that no frame can read are left
@@ -263,6 +280,11 @@ impl Gpu {
     /// number.
     pub(crate) fn allocated_bytes(&self) -> Option<u64> {
         self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
+    }
+
+    /// Returns whether the device poses vertices, and the processor only computes their transforms.
+    pub(crate) fn poses_vertices(&self) -> bool {
+        !self.is_software() || self.poses_as_card
     }
 
     /// Returns whether a software driver draws the frames on the CPU.

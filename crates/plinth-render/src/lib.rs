@@ -15,6 +15,7 @@ mod cache;
 mod deferred_store;
 mod delivery;
 mod device;
+mod device_pose;
 mod draw_in_order;
 mod error;
 mod first_shadows;

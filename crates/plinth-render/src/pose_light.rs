@@ -70,6 +70,49 @@ struct PosePair {
     meshes: Vec<LightInterpolator>,
 }
 
+/// The light at a time between two baked poses.
+pub(crate) struct LightBetween<'a> {
+    /// Numbers of the two poses.
+    pub(crate) poses: (i32, i32),
+    /// 0 for the first pose, 1 for the second.
+    pub(crate) share: f32,
+    from: Arc<PoseKey>,
+    to: Arc<PoseKey>,
+    meshes: &'a [LightInterpolator],
+}
+
+impl LightBetween<'_> {
+    /// Returns the light of a posed primitive. `mirrored` tells whether a mirroring node reverses the winding of its triangles
+    /// at this time.
+    pub(crate) fn of(&self, m: usize, mirrored: bool) -> BakedMesh {
+        let Self { from, to, share, .. } = self;
+        if from.mirrored[m] == to.mirrored[m] {
+            let light = self.meshes[m].at(*share);
+            // The lattices follow the winding of the two poses.
+            if mirrored == from.mirrored[m] { light } else { light.turned() }
+        } else {
+            let nearest = if mirrored == from.mirrored[m] { from } else { to };
+            nearest.light.baked[m].clone()
+        }
+    }
+
+    /// Returns whether the triangles of a posed primitive have the same winding in both poses and at this time.
+    pub(crate) fn keeps_winding(&self, m: usize, mirrored: bool) -> bool {
+        mirrored == self.from.mirrored[m] && mirrored == self.to.mirrored[m]
+    }
+
+    /// Returns the light of a posed primitive in the two poses, resampled to the same points.
+    pub(crate) fn ends(&self, m: usize) -> [&BakedMesh; 2] {
+        self.meshes[m].ends()
+    }
+
+    /// Returns the light that the floor receives.
+    pub(crate) fn floor_ambient(&self) -> Vec<f32> {
+        let floor = self.from.light.floor_ambient.iter().zip(&self.to.light.floor_ambient);
+        floor.map(|(from, to)| from + (to - from) * self.share).collect()
+    }
+}
+
 /// The baked light of a model for all frames.
 pub(crate) struct PoseLight {
     times: PoseTimes,
@@ -98,9 +141,8 @@ impl PoseLight {
     }
 
     /// Returns the light at a clip time. Bakes the light of the nearest poses, unless their light has already been
-    /// baked. `mirrored` contains for each primitive whether a mirroring node reverses the winding of its triangles at
-    /// this time.
-    pub(crate) fn at(&mut self, scene: &Scene, time: f32, mirrored: &[bool]) -> SurfaceLight {
+    /// baked.
+    pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> LightBetween<'_> {
         let (before, after, share) = self.times.around(time);
         let (from, to) = (self.key(scene, before), self.key(scene, after));
         if self.between.as_ref().is_none_or(|between| between.numbers != (before, after)) {
@@ -108,21 +150,7 @@ impl PoseLight {
             self.between = Some(PosePair { numbers: (before, after), meshes });
         }
         let meshes = self.between.as_ref().map_or(&[][..], |between| &between.meshes);
-        let floor = from.light.floor_ambient.iter().zip(&to.light.floor_ambient);
-        let light = |(m, mesh): (usize, &LightInterpolator)| {
-            if from.mirrored[m] == to.mirrored[m] {
-                let light = mesh.at(share);
-                // The lattices follow the winding of the two poses.
-                if mirrored[m] == from.mirrored[m] { light } else { light.turned() }
-            } else {
-                let nearest = if mirrored[m] == from.mirrored[m] { &from } else { &to };
-                nearest.light.baked[m].clone()
-            }
-        };
-        SurfaceLight {
-            baked: meshes.par_iter().enumerate().map(light).collect(),
-            floor_ambient: floor.map(|(from, to)| from + (to - from) * share).collect(),
-        }
+        LightBetween { poses: (before, after), share, from, to, meshes }
     }
 
     fn key(&mut self, scene: &Scene, number: i32) -> Arc<PoseKey> {

@@ -15,7 +15,7 @@ use crate::frame_group::{LightMaps, frame_group};
 use crate::frame_plan::{FrameParts, FramePlan};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
-use crate::gpu_scene::GpuScene;
+use crate::gpu_scene::{GpuScene, MovingModel};
 use crate::gpu_types;
 use crate::layouts::Layouts;
 use crate::light_cache::prepared;
@@ -264,9 +264,11 @@ impl<'g> Renderer<'g> {
         gpu.check()?;
         let pipelines = pipelines?;
         let decals = surfaces_of_decals(scene, inputs.posed, model);
+        let moving = (scene, inputs.posed, first_clip_time(scene));
+        let moving = MovingModel::new(gpu, moving, (&pools, &batches), &triangles)?;
         let model = (materials, pools, batches);
         let shadows = (key_map, sun_map, kept_shadows);
-        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles);
+        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles, moving);
         // A moving model is drawn by only one renderer, and `DeferredStore` does not store its light. Therefore the
         // light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
@@ -350,13 +352,18 @@ impl<'g> Renderer<'g> {
             return Ok(());
         }
         self.clip_time = clip_time;
-        let mirrored = self.gpu_scene.pose(self.gpu, scene, clip_time);
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("pose") };
+        let mut encoder = self.gpu.device.create_command_encoder(&descriptor);
+        self.gpu_scene.pose(self.gpu, scene, clip_time, &mut encoder);
         if let (Some(pose_light), Some(time)) = (&mut self.pose_light, clip_time) {
-            let light = pose_light.at(scene, time, &mirrored);
-            self.gpu_scene.relight(self.gpu, &self.layouts.light, &light.baked)?;
+            let light = pose_light.at(scene, time);
+            self.gpu_scene.relight(self.gpu, &self.layouts.light, &light, &mut encoder)?;
             if let Some(floor) = &self.floor {
-                floor.relight(self.gpu, &light.floor_ambient);
+                floor.relight(self.gpu, &light.floor_ambient());
             }
+        }
+        if self.gpu.poses_vertices() {
+            self.gpu.queue.submit([encoder.finish()]);
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ pub(crate) fn add_decals(
     let first_time = target.shots.first().and_then(|shot| shot.clip_time);
     let clip = target.clip.and_then(|c| model.animations.get(c)).zip(first_time);
     let surfaces: Vec<Surface> =
-        placed.pose(clip).into_iter().zip(placed.linear_parts(clip)).map(Surface::new).collect();
+        placed.pose(clip, |_draw| true).into_iter().zip(placed.linear_parts(clip)).map(Surface::new).collect();
     let lift = target.lift();
     let scale = DVec3::from(settings.model().scale());
     let mut textures: BTreeMap<&str, (usize, Image)> = BTreeMap::new();

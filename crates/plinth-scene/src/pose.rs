@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::clip::{Sampled, sample};
 use crate::scene::Scene;
-use crate::shot::PosedPrimitive;
+use crate::shot::{PoseTransform, PosedPrimitive, VertexTransforms};
 
 /// Minimum number of vertices of a parallel task. Smaller tasks would take longer to start than to run.
 const VERTICES_PER_TASK: usize = 4096;
@@ -17,7 +17,26 @@ impl Scene {
     /// Returns the world-space vertices of all primitives that are not hidden. `clip_time` is the time in the animation
     /// clip; `None` is the rest pose. The order of the primitives does not depend on the time.
     pub fn pose(&self, clip_time: Option<f32>) -> Vec<PosedPrimitive> {
-        self.placed().pose(self.playing().zip(clip_time))
+        self.placed().pose(self.playing().zip(clip_time), |_draw| true)
+    }
+
+    /// Returns the same as [`Self::pose`], but computes only the vertices of the primitives for which `wanted`, a list with
+    /// one entry for each of them, is true. The others have no vertices.
+    pub fn pose_wanted(&self, clip_time: Option<f32>, wanted: &[bool]) -> Vec<PosedPrimitive> {
+        self.placed().pose(self.playing().zip(clip_time), |draw| wanted[draw])
+    }
+
+    /// Returns the transforms with which the vertices of the primitives in [`Self::pose`] are computed. Returns `None` for
+    /// primitives for which `wanted`, a list with one entry for each of them, is false.
+    pub fn pose_transforms(&self, clip_time: Option<f32>, wanted: &[bool]) -> Vec<Option<PoseTransform>> {
+        let (placed, clip) = (self.placed(), self.playing().zip(clip_time));
+        let sampled = sample(&self.model, clip);
+        let matrices = node_matrices(&self.model, &sampled);
+        let transform = |draw: &Draw<'_>| PoseTransform {
+            vertices: placed.vertex_transforms(draw, &matrices),
+            morph_weights: sampled.weights[draw.node].clone(),
+        };
+        placed.draws().iter().zip(wanted).map(|(draw, wanted)| wanted.then(|| transform(draw))).collect()
     }
 
     /// Returns for each posed primitive with a volume the largest [`PosedPrimitive::scale`] in any frame, and for each
@@ -194,13 +213,27 @@ impl<'a> Placed<'a> {
         draws
     }
 
-    /// Computes the vertices of all primitives to draw.
-    pub(crate) fn pose(&self, clip: Option<(&Animation, f32)>) -> Vec<PosedPrimitive> {
+    /// Computes the vertices of the primitives to draw for whose indices `wanted` returns true. The others have no vertices.
+    pub(crate) fn pose(
+        &self,
+        clip: Option<(&Animation, f32)>,
+        wanted: impl Fn(usize) -> bool + Sync,
+    ) -> Vec<PosedPrimitive> {
         let sampled = sample(self.model, clip);
         let matrices = node_matrices(self.model, &sampled);
         self.draws()
             .into_par_iter()
-            .map(|draw| {
+            .enumerate()
+            .map(|(i, draw)| {
+                let place = PosedPrimitive {
+                    node: draw.node,
+                    instance: draw.instance,
+                    primitive: draw.index,
+                    ..PosedPrimitive::default()
+                };
+                if !wanted(i) {
+                    return place;
+                }
                 let morphed = Morphed { primitive: draw.primitive, weights: &sampled.weights[draw.node] };
                 let carrier = self.carrier(&draw, &matrices);
                 let mut posed = match &carrier {
@@ -212,7 +245,7 @@ impl<'a> Placed<'a> {
                 if draw.primitive.is_flat && (morphed.moves() || matches!(carrier, Carrier::Skin(_))) {
                     flatten(draw.primitive, &mut posed);
                 }
-                PosedPrimitive { node: draw.node, instance: draw.instance, primitive: draw.index, ..posed }
+                PosedPrimitive { node: place.node, instance: place.instance, primitive: place.primitive, ..posed }
             })
             .collect()
     }
@@ -264,11 +297,18 @@ impl<'a> Placed<'a> {
     }
 
     fn carrier(&self, draw: &Draw<'_>, matrices: &[DMat4]) -> Carrier {
+        match self.vertex_transforms(draw, matrices) {
+            VertexTransforms::Rigid(world) => Carrier::Rigid(world),
+            VertexTransforms::Skin(joints) => Carrier::Skin(joints.iter().map(DMat4::as_mat4).collect()),
+        }
+    }
+
+    fn vertex_transforms(&self, draw: &Draw<'_>, matrices: &[DMat4]) -> VertexTransforms {
         if let Some(skin) = self.skin(draw) {
-            let joint = |(j, bind): (&usize, &Mat4)| (self.world_from_model * matrices[*j] * bind.as_dmat4()).as_mat4();
-            Carrier::Skin(skin.joints.iter().zip(&skin.inverse_bind).map(joint).collect())
+            let joint = |(j, bind): (&usize, &Mat4)| self.world_from_model * matrices[*j] * bind.as_dmat4();
+            VertexTransforms::Skin(skin.joints.iter().zip(&skin.inverse_bind).map(joint).collect())
         } else {
-            Carrier::Rigid(self.world_from_model * matrices[draw.node] * self.node_from_instance(draw))
+            VertexTransforms::Rigid(self.world_from_model * matrices[draw.node] * self.node_from_instance(draw))
         }
     }
 
@@ -314,6 +354,21 @@ fn cofactors(m: Mat3) -> Mat3 {
 /// Returns the cube root of the factor by which a transform changes volumes.
 fn scale(world: DMat4) -> f32 {
     DMat3::from_mat4(world).determinant().abs().cbrt() as f32
+}
+
+impl VertexTransforms {
+    /// Returns whether the transforms reverse the winding of triangles. With a skin, this is so if they do it for most of the
+    /// vertices. `joint_shares` are the sums of the weights of each joint over all vertices.
+    pub fn mirrors(&self, joint_shares: &[f32]) -> bool {
+        match self {
+            Self::Rigid(world) => shape(*world).determinant() < 0.0,
+            Self::Skin(joints) => {
+                let shares = joints.iter().zip(joint_shares);
+                shares.map(|(joint, share)| share.copysign(DMat3::from_mat4(*joint).determinant() as f32)).sum::<f32>()
+                    < 0.0
+            }
+        }
+    }
 }
 
 /// Returns whether a transform keeps shapes: it scales all directions by the same factor, and keeps right angles.

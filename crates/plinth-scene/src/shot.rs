@@ -1,6 +1,6 @@
 //! The camera and the animation time of one frame.
 
-use glam::{Mat4, Vec2, Vec3};
+use glam::{DMat4, Mat4, Vec2, Vec3};
 
 /// Everything that differs between the frames of a scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,4 +93,22 @@ impl PosedPrimitive {
     pub const fn surface(&self) -> SurfaceId {
         SurfaceId { node: self.node, instance: self.instance, primitive: self.primitive }
     }
+}
+
+/// The transforms with which the vertices of a primitive are posed at one time.
+#[derive(Clone, Debug)]
+pub struct PoseTransform {
+    pub vertices: VertexTransforms,
+    /// Weights of the morph targets (glTF 2.0, section 3.7.2.2).
+    pub morph_weights: Vec<f32>,
+}
+
+/// The transforms from the space of a mesh to world space.
+#[derive(Clone, Debug)]
+pub enum VertexTransforms {
+    /// One transform for all vertices.
+    Rigid(DMat4),
+    /// One transform per joint of the primitive's skin. The transform of a vertex is their sum, weighted by the influences of
+    /// the joints on the vertex (glTF 2.0, section 3.7.3.3). Joints that the skin does not have leave the vertex in its place.
+    Skin(Vec<DMat4>),
 }

@@ -89,7 +89,7 @@ impl ModelSize {
 fn object_widths(model: &Model, material: usize, hidden: &[bool], size: ModelSize) -> BTreeMap<(usize, usize), f32> {
     let placed = Placed { model, hidden, world_from_model: size.measured_from_model };
     let mut out = BTreeMap::new();
-    for one in placed.pose(None) {
+    for one in placed.pose(None, |_draw| true) {
         let Some(mesh) = model.nodes[one.node].mesh else { continue };
         let primitive = &model.meshes[mesh].primitives[one.primitive];
         if primitive.material != material || primitive.topology != Topology::Triangles {

@@ -1,5 +1,6 @@
 // Reads the baked light of surfaces. `upload/gathered_light.rs` packs the data.
 #import lib/color.wgsl
+#import lib/light_samples.wgsl
 
 // Two words per triangle. The first word is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index
 // of the lattice's first sample in `light_samples`, and its lower 4 bits are the number of times that the edges are
@@ -22,19 +23,6 @@ struct GatheredLight {
 // Returns the light on a surface from which nothing blocks the environment.
 fn open_light() -> GatheredLight {
     return GatheredLight(vec3(1.0), vec3(0.0), vec4(1.0, 0.0, 0.0, 0.0), vec4(0.0));
-}
-
-// Unpacks a colour with nine bits per channel and a shared exponent of five bits.
-fn light_color(word: u32) -> vec3<f32> {
-    let scale = bitcast<f32>(((word >> 27u) + (127u - 15u - 9u)) << 23u);
-    return vec3<f32>(vec3(word, word >> 9u, word >> 18u) & vec3(511u)) * scale;
-}
-
-// Unpacks four bytes that represent numbers from −2 to 2.
-fn light_bytes(word: u32) -> vec4<f32> {
-    // The builtin `unpack4x8snorm` divides each byte by 127, which takes longer on software drivers.
-    let bytes = vec4<i32>(vec4(word << 24u, word << 16u, word << 8u, word)) >> vec4(24u);
-    return vec4<f32>(bytes) * (1.0 / 64.0);
 }
 
 // Adds the light of one stored point, multiplied by its weight `share`, to a sum.

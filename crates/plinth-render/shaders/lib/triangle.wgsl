@@ -1,9 +1,9 @@
 // Reads triangles by their number, and computes the position of a pixel on a triangle. Needs types/frame.wgsl.
+#import lib/corners.wgsl
 #import lib/grown.wgsl
 #import lib/octahedral.wgsl
 
-// The three corners of each triangle as the indices of its vertices, with 21 bits each. The first corner has the lowest
-// bits.
+// The packed corners of each triangle.
 @group(1) @binding(0) var<storage, read> corners: array<TwoWords>;
 // The vertices of the current pose: `PoseVertex` structs.
 @group(1) @binding(1) var<storage, read> pose: array<FourWords>;
@@ -11,13 +11,8 @@
 // Number of elements of `pose` per vertex. The first element contains the position and the normal.
 const POSE_PARTS: u32 = 2u;
 
-const CORNER_BITS: u32 = 21u;
-
 fn corners_of(number: u32) -> vec3<u32> {
-    let packed = two_words(corners[number]);
-    let mask = (1u << CORNER_BITS) - 1u;
-    let middle = (packed.x >> CORNER_BITS) | (packed.y << (32u - CORNER_BITS));
-    return vec3(packed.x, middle, packed.y >> (2u * CORNER_BITS - 32u)) & vec3(mask);
+    return unpacked_corners(two_words(corners[number]));
 }
 
 struct PosedVertex {

@@ -42,6 +42,11 @@ pub(super) fn boxes_of_pieces(vertices: &[PoseVertex], pieces: &[VertexRange], b
 /// The box that contains no point.
 const NOTHING: Bounds = (Vec3::MAX, Vec3::MIN);
 
+/// Returns a box that contains all of `boxes`.
+pub(super) fn around(boxes: &[Bounds]) -> Bounds {
+    boxes.iter().fold(NOTHING, |(low, high), (a, b)| (low.min(*a), high.max(*b)))
+}
+
 pub(super) fn bounds_of(vertices: &[PoseVertex]) -> Bounds {
     vertices.iter().fold(NOTHING, |(low, high), v| {
         let p = Vec3::from(v.position);

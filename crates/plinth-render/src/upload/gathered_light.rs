@@ -99,29 +99,29 @@ pub(crate) struct LightSource<'a> {
 }
 
 /// The packed light of a pool.
-struct LightWords {
+pub(crate) struct LightWords {
     /// For each triangle, two words. The first word is the index of the first sample of the triangle's lattice, with
     /// the lattice level in the low `LEVEL_BITS` bits, or 0 without a lattice. The second word is the index of the
     /// first sample of back faces, or 0 without such samples.
-    words: Vec<[u32; 2]>,
-    samples: Vec<LightSample>,
+    pub(crate) words: Vec<[u32; 2]>,
+    pub(crate) samples: Vec<LightSample>,
 }
 
 impl LightSource<'_> {
     /// The value for pools without baked light.
     pub(super) const NONE: Self = Self { pieces: &[], chosen: None, triangles: &(0..0) };
 
-    /// Packs the light that belongs to the pool. `baked` has one entry per posed primitive.
-    fn words(&self, baked: &[BakedMesh]) -> LightWords {
+    /// Packs the light that belongs to the pool. `baked` returns the light of a posed primitive.
+    pub(super) fn words<'b>(&self, baked: &(impl Fn(usize) -> &'b BakedMesh + Sync)) -> LightWords {
         let open = LightSample::from(&GatheredLight::default());
         // The batches that have light on back faces.
         let with_back: BTreeSet<usize> =
-            self.pieces.iter().filter(|piece| !baked[piece.posed].back.is_empty()).map(|piece| piece.batch).collect();
+            self.pieces.iter().filter(|piece| !baked(piece.posed).back.is_empty()).map(|piece| piece.batch).collect();
         // Vertices without baked light get the light of a point where nothing blocks the environment.
         let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
             let mut all = Vec::new();
             for piece in self.pieces {
-                all.par_extend(of(&baked[piece.posed]).par_iter().with_min_len(MIN_SAMPLES).map(LightSample::from));
+                all.par_extend(of(baked(piece.posed)).par_iter().with_min_len(MIN_SAMPLES).map(LightSample::from));
                 all.resize(piece.first_vertex + piece.vertices, open);
             }
             match self.chosen {
@@ -147,7 +147,7 @@ impl LightSource<'_> {
                     word[1] = back;
                 }
             }
-            for grid in &baked[piece.posed].grids {
+            for grid in &baked(piece.posed).grids {
                 let triangle = piece.first_triangle + grid.triangle as usize;
                 if !self.triangles.contains(&triangle) {
                     continue;
@@ -185,7 +185,7 @@ impl PoolLight {
         source: LightSource<'_>,
         baked: &[BakedMesh],
     ) -> Result<Self, RenderError> {
-        Self::of_words(gpu, layout, &source.words(baked))
+        Self::of_words(gpu, layout, &source.words(&|m| &baked[m]))
     }
 
     fn of_words(gpu: &Gpu, layout: &wgpu::BindGroupLayout, light: &LightWords) -> Result<Self, RenderError> {
@@ -205,15 +205,30 @@ impl PoolLight {
         source: LightSource<'_>,
         baked: &[BakedMesh],
     ) -> Result<(), RenderError> {
-        let light = source.words(baked);
+        self.replace(gpu, layout, &source.words(&|m| &baked[m]))
+    }
+
+    /// Replaces the light.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
+    pub(crate) fn replace(
+        &mut self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        light: &LightWords,
+    ) -> Result<(), RenderError> {
         let samples: &[u8] = bytemuck::cast_slice(&light.samples);
         if samples.len() as u64 > self.samples.size() {
-            *self = Self::of_words(gpu, layout, &light)?;
+            *self = Self::of_words(gpu, layout, light)?;
         } else {
             gpu.write(&self.words, 0, bytemuck::cast_slice(&light.words));
             gpu.write(&self.samples, 0, samples);
         }
         Ok(())
+    }
+
+    /// Returns the buffer of samples.
+    pub(crate) const fn samples(&self) -> &wgpu::Buffer {
+        &self.samples
     }
 }
 
@@ -275,7 +290,8 @@ mod tests {
             batch,
         };
         let pieces = [piece(0, 0), piece(1, 1), piece(2, 1)];
-        let words = |triangles: &Range<usize>| LightSource { pieces: &pieces, chosen: None, triangles }.words(&baked);
+        let words =
+            |triangles: &Range<usize>| LightSource { pieces: &pieces, chosen: None, triangles }.words(&|m| &baked[m]);
         let light = words(&(0..3));
         assert_eq!(light.words, [[0, 0], [0, 9], [0, 9]]);
         assert_eq!(light.samples.len(), 18);

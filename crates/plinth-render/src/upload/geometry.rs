@@ -198,7 +198,7 @@ pub(crate) fn filled(
 }
 
 /// Minimum number of vertices that are converted on one thread.
-pub(super) const MIN_VERTICES: usize = 1024;
+pub(crate) const MIN_VERTICES: usize = 1024;
 
 pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
     let flip = if posed.mirrored { -1.0 } else { 1.0 };

@@ -39,15 +39,21 @@ impl NumberedTriangles {
             order.vertices.iter().map(|vertex| surface[*vertex as usize]).collect()
         });
         let vertex = wgpu::BufferUsages::VERTEX;
+        let written = if moving { wgpu::BufferUsages::STORAGE } else { wgpu::BufferUsages::empty() };
         let surface = surface.map(|surface| filled(gpu, "numbered surface", bytemuck::cast_slice(&surface), vertex));
         let indices = bytemuck::cast_slice(&order.corners);
         let ordered = order.positions(|vertex| positions[vertex]);
         Ok(Self {
-            positions: filled(gpu, "numbered positions", bytemuck::cast_slice(&ordered), vertex)?,
+            positions: filled(gpu, "numbered positions", bytemuck::cast_slice(&ordered), vertex | written)?,
             surface: surface.transpose()?,
             indices: filled(gpu, "numbered indices", indices, wgpu::BufferUsages::INDEX)?,
             order: moving.then_some(order),
         })
+    }
+
+    /// Returns for each vertex its index in the pool. Returns `None` if the pool does not move.
+    pub(crate) fn order(&self) -> Option<&[u32]> {
+        self.order.as_ref().map(|order| order.vertices.as_slice())
     }
 
     /// Uploads the positions of a new pose. Has no effect if the pool does not move.

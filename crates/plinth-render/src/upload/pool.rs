@@ -11,8 +11,8 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{self, PoseVertex};
 use crate::upload::batch::Batch;
-use crate::upload::boxes::{MIN_BATCHES, boxes_of_pieces};
-use crate::upload::gathered_light::{LightSource, PoolLight};
+use crate::upload::boxes::{Bounds, MIN_BATCHES, around, boxes_of_pieces};
+use crate::upload::gathered_light::{LightSource, LightWords, PoolLight};
 use crate::upload::geometry::{primitive_of, write_pose};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::triangles::{HostTriangles, TriangleWords, packed_corners, triangle_words};
@@ -20,7 +20,7 @@ use crate::upload::triangles::{HostTriangles, TriangleWords, packed_corners, tri
 /// Consecutive vertices of a pool that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VertexRange {
-    pub(super) posed: usize,
+    pub(crate) posed: usize,
     pub(super) first_vertex: usize,
     pub(super) vertices: usize,
     pub(super) first_triangle: usize,
@@ -46,14 +46,14 @@ pub(crate) struct Pool {
     pub(crate) host: Option<Arc<HostTriangles>>,
     /// Number of the pool's first triangle, point or line in the visibility buffer.
     pub(crate) first_triangle: u32,
-    pub(super) pieces: Vec<VertexRange>,
+    pub(crate) pieces: Vec<VertexRange>,
     /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
     /// The first value of `mirrored` in a pool whose triangles have vertices of their own, because they are sorted. The
     /// vertices of a triangle keep their order when its winding is reversed. `None` for all other pools.
     pub(super) mirrored_at_first: Option<Vec<bool>>,
     /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both indices are the same.
-    pub(super) chosen: Option<Vec<u32>>,
+    pub(crate) chosen: Option<Vec<u32>>,
     /// The range of the pool's triangles among the triangles of its pieces.
     pub(super) triangles: Range<usize>,
     /// Vertex indices of the triangle corners. Empty if the pool does not move.
@@ -79,8 +79,23 @@ impl Pool {
         self.pieces.first().map(|piece| piece.posed)
     }
 
+    /// Returns the indices of the posed primitives in the pool.
+    pub(crate) fn posed_primitives(&self) -> impl Iterator<Item = usize> {
+        self.pieces.iter().map(|piece| piece.posed)
+    }
+
+    /// Returns the number of triangles of a pool that moves.
+    pub(crate) fn triangle_count(&self) -> usize {
+        self.corners.len() / 3
+    }
+
     fn light_source(&self) -> LightSource<'_> {
         LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles }
+    }
+
+    /// Returns whether the pool has baked light. Points and lines have none.
+    pub(crate) const fn is_lit(&self) -> bool {
+        self.triangles.start < self.triangles.end
     }
 
     /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
@@ -91,14 +106,20 @@ impl Pool {
         layout: &wgpu::BindGroupLayout,
         baked: &[BakedMesh],
     ) -> Result<(), RenderError> {
-        // No light is baked on points and lines.
-        if self.triangles.is_empty() {
-            return Ok(());
-        }
         let in_vertex_order = self.light_in_vertex_order(baked);
         let baked = in_vertex_order.as_deref().unwrap_or(baked);
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         self.light.update(gpu, layout, source, baked)
+    }
+
+    /// Returns whether the order in which the vertices of sorted triangles are stored is that of the current winding.
+    pub(crate) fn has_order_of_first_pose(&self) -> bool {
+        self.mirrored_at_first.as_ref().is_none_or(|at_first| *at_first == self.mirrored)
+    }
+
+    /// Packs the light of the pool. `baked` returns the light of a posed primitive.
+    pub(crate) fn light_words<'a>(&self, baked: &(impl Fn(usize) -> &'a BakedMesh + Sync)) -> LightWords {
+        self.light_source().words(baked)
     }
 
     /// Returns the baked light of the pool's pieces for the order in which the vertices of sorted triangles are stored.
@@ -161,7 +182,7 @@ impl Pool {
         if let Some(numbered) = self.numbered.get().filter(|_numbered| is_read) {
             numbered.update(gpu, &vertices);
         }
-        let turned = self.turn(gpu, posed);
+        let turned = self.turn(gpu, |piece| posed[piece].mirrored);
         if let Some(host) = &mut self.host {
             let host = Arc::make_mut(host);
             host.pose(&vertices);
@@ -183,10 +204,32 @@ impl Pool {
         }
     }
 
+    /// Follows a new pose that the device computes. `mirrored` has one entry per posed primitive, and `bounds` one box per
+    /// piece. `batches` are the batches of the pool in the order of their triangles.
+    pub(crate) fn place<'a>(
+        &mut self,
+        gpu: &Gpu,
+        mirrored: &[bool],
+        bounds: &[Bounds],
+        batches: impl Iterator<Item = &'a mut Batch>,
+    ) {
+        self.turn(gpu, |posed| mirrored[posed]);
+        for (place, batch) in batches.enumerate() {
+            let own = self.pieces.iter().zip(bounds).filter(|(piece, _)| piece.batch == place && piece.vertices > 0);
+            let own: Vec<Bounds> = own.map(|(_, bounds)| *bounds).collect();
+            batch.bounds = around(&own);
+            // A pool of one batch has no boxes.
+            if !batch.boxes.is_empty() {
+                batch.boxes = own;
+            }
+        }
+    }
+
     /// Reverses the winding of the pieces that are mirrored in only one of the two poses, the last pose and the new
-    /// pose. Returns the indices of their triangles.
-    fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) -> Vec<usize> {
-        let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
+    /// pose. `is_mirrored` returns whether a posed primitive is mirrored in the new pose. Returns the indices of the
+    /// triangles.
+    fn turn(&mut self, gpu: &Gpu, is_mirrored: impl Fn(usize) -> bool) -> Vec<usize> {
+        let now: Vec<bool> = self.pieces.iter().map(|piece| is_mirrored(piece.posed)).collect();
         if now == self.mirrored {
             return Vec::new();
         }

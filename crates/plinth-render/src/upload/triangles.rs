@@ -97,7 +97,7 @@ pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u
         .collect()
 }
 
-/// Number of bits of a corner, which is the index of a vertex in its pool (`CORNER_BITS` in `lib/triangle.wgsl`).
+/// Number of bits of a corner, which is the index of a vertex in its pool (`CORNER_BITS` in `lib/corners.wgsl`).
 const CORNER_BITS: u32 = 21;
 /// Maximum number of vertices of a pool with triangles.
 pub(crate) const MAX_POOL_VERTICES: usize = 1 << CORNER_BITS;
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn corners_survive_packing() {
-        // Unpacks corners in the same way as `lib/triangle.wgsl`.
+        // Unpacks corners in the same way as `lib/corners.wgsl`.
         let unpack = |[low, high]: [u32; 2]| {
             let mask = (1 << CORNER_BITS) - 1;
             let middle = low >> CORNER_BITS | high << (32 - CORNER_BITS);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn shaders_agree_on_the_size_of_corners() {
-        let text = include_str!("../../shaders/lib/triangle.wgsl");
+        let text = include_str!("../../shaders/lib/corners.wgsl");
         assert!(text.contains(&format!("const CORNER_BITS: u32 = {CORNER_BITS}u;")));
     }
 

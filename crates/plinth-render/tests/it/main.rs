@@ -12,6 +12,7 @@ mod alone;
 mod bumps;
 mod cache;
 mod compiling;
+mod device_pose;
 mod devices;
 mod host_visibility;
 mod lamps;

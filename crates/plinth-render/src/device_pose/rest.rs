@@ -1,0 +1,280 @@
+//! The vertices of a moving pool before they are posed, and how far they can get in a pose.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{DMat3, DMat4, DVec3, Vec3};
+use plinth_model::{MorphTarget, Primitive};
+use plinth_scene::{PoseTransform, PosedPrimitive, Scene, VertexTransforms};
+use rayon::prelude::*;
+
+use crate::upload::boxes::Bounds;
+use crate::upload::geometry::{MIN_VERTICES, primitive_of, uv_of};
+use crate::upload::pool::{Pool, VertexRange};
+
+/// Counterpart of the WGSL struct `RestVertex` in `pass/pose.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(super) struct RestVertex {
+    position: [f32; 3],
+    piece: u32,
+    normal: [f32; 3],
+    handedness: f32,
+    tangent: [f32; 3],
+    number: u32,
+    weights: [f32; 4],
+    joints: [u16; 4],
+    uv0: [f32; 2],
+}
+
+/// Counterpart of the WGSL struct `Piece` in `pass/pose.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(super) struct PosedPiece {
+    first_transform: u32,
+    joints: u32,
+    first_displacement: u32,
+    vertices: u32,
+    first_weight: u32,
+    targets: u32,
+    flip: f32,
+    is_flat: u32,
+}
+
+/// The rows of an affine transform to world space.
+pub(super) type TransformRows = [[f32; 4]; 3];
+
+/// Everything about a pool that does not depend on the pose.
+pub(super) struct Rest {
+    pub(super) vertices: Vec<RestVertex>,
+    /// Position, normal and tangent for each morph target and vertex of each piece.
+    pub(super) displacements: Vec<[[f32; 3]; 3]>,
+    pub(super) pieces: Vec<RestPiece>,
+}
+
+/// The vertices of one posed primitive.
+pub(super) struct RestPiece {
+    /// Index of the posed primitive.
+    posed: usize,
+    center: DVec3,
+    vertices: usize,
+    first_displacement: usize,
+    has_flat_normals: bool,
+    /// Sum of the weights of each joint over all vertices. Empty without a skin.
+    joint_shares: Vec<f32>,
+    /// Boxes, relative to `center`, around the vertices that each joint moves, and last around those that no joint of the skin
+    /// moves. Without a skin, one box around all vertices. `None` if there are no such vertices.
+    boxes: Vec<Option<Bounds>>,
+    /// For each morph target, a box that contains the displacements of all positions. `None` if it has none.
+    target_boxes: Vec<Option<Bounds>>,
+}
+
+/// A pool in one pose, as the device gets it.
+#[derive(Default)]
+pub(super) struct Posed {
+    pub(super) transforms: Vec<TransformRows>,
+    pub(super) morph_weights: Vec<f32>,
+    pub(super) pieces: Vec<PosedPiece>,
+    /// A box around each piece. The box can be larger than necessary.
+    pub(super) bounds: Vec<Bounds>,
+}
+
+impl Rest {
+    /// Collects the vertices of a pool. `posed` are all posed primitives, and `transforms` has an entry for each of them; only
+    /// those of the pool are needed.
+    pub(super) fn of(
+        scene: &Scene,
+        posed: &[PosedPrimitive],
+        pool: &Pool,
+        transforms: &[Option<PoseTransform>],
+    ) -> Self {
+        let mut out = Self { vertices: Vec::new(), displacements: Vec::new(), pieces: Vec::new() };
+        for piece in &pool.pieces {
+            let (number, first) = (out.pieces.len() as u32, out.displacements.len());
+            let primitive = primitive_of(scene, &posed[piece.posed]);
+            let Some((primitive, transform)) = primitive.zip(transforms[piece.posed].as_ref()) else { continue };
+            let rest = RestPiece::of(primitive, piece, transform, first);
+            let vertices = (0..primitive.positions.len()).into_par_iter().with_min_len(MIN_VERTICES);
+            out.vertices.par_extend(vertices.map(|v| rest_vertex(primitive, rest.center, number, v)));
+            for target in &primitive.morph_targets {
+                out.displacements.extend((0..primitive.positions.len()).map(|v| displacement(primitive, target, v)));
+            }
+            out.pieces.push(rest);
+        }
+        if let Some(chosen) = &pool.chosen {
+            out.vertices = chosen.iter().map(|v| out.vertices[*v as usize]).collect();
+        }
+        out
+    }
+
+    /// Stores in `mirrored` for each posed primitive of the pool whether its triangles are mirrored.
+    pub(super) fn find_mirrored(&self, transforms: &[Option<PoseTransform>], mirrored: &mut [bool]) {
+        for piece in &self.pieces {
+            if let Some(transform) = &transforms[piece.posed] {
+                mirrored[piece.posed] = transform.vertices.mirrors(&piece.joint_shares);
+            }
+        }
+    }
+
+    /// Returns the pool in the pose that `transforms` describe.
+    pub(super) fn posed(&self, transforms: &[Option<PoseTransform>], mirrored: &[bool]) -> Posed {
+        let mut out = Posed::default();
+        for piece in &self.pieces {
+            if let Some(transform) = &transforms[piece.posed] {
+                piece.pose(transform, mirrored[piece.posed], &mut out);
+            }
+        }
+        out
+    }
+}
+
+impl RestPiece {
+    fn of(primitive: &Primitive, piece: &VertexRange, transform: &PoseTransform, first_displacement: usize) -> Self {
+        let center = center(&primitive.positions);
+        let relative = |v: usize| relative(primitive, center, v);
+        let (mut boxes, mut joint_shares) = (vec![None], Vec::new());
+        match &transform.vertices {
+            VertexTransforms::Rigid(_) => {
+                (0..primitive.positions.len()).for_each(|v| widen(&mut boxes[0], relative(v)));
+            }
+            VertexTransforms::Skin(joints) => {
+                boxes = vec![None; joints.len() + 1];
+                joint_shares = vec![0.0; joints.len()];
+                for (v, (of_vertex, weights)) in primitive.joints.iter().zip(&primitive.weights).enumerate() {
+                    for (joint, weight) in of_vertex.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+                        let joint = usize::from(*joint).min(joints.len());
+                        widen(&mut boxes[joint], relative(v));
+                        if let Some(share) = joint_shares.get_mut(joint) {
+                            *share += weight;
+                        }
+                    }
+                }
+            }
+        }
+        let target_box = |target: &MorphTarget| {
+            let mut out = None;
+            target.positions.iter().for_each(|d| widen(&mut out, Vec3::from(*d)));
+            out
+        };
+        Self {
+            posed: piece.posed,
+            center,
+            vertices: primitive.positions.len(),
+            first_displacement,
+            has_flat_normals: primitive.is_flat,
+            joint_shares,
+            boxes,
+            target_boxes: primitive.morph_targets.iter().map(target_box).collect(),
+        }
+    }
+
+    fn pose(&self, transform: &PoseTransform, mirrored: bool, out: &mut Posed) {
+        let (first_transform, first_weight) = (out.transforms.len() as u32, out.morph_weights.len() as u32);
+        let rows = |matrix: &DMat4| rows(*matrix, self.center);
+        let joints = match &transform.vertices {
+            VertexTransforms::Rigid(world) => {
+                out.transforms.push(rows(world));
+                0
+            }
+            VertexTransforms::Skin(joints) => {
+                out.transforms.extend(joints.iter().map(rows));
+                out.transforms.push(rows(&DMat4::IDENTITY));
+                joints.len() as u32
+            }
+        };
+        // A target without a weight has no effect.
+        let weight = |target: usize| transform.morph_weights.get(target).copied().unwrap_or(0.0);
+        out.morph_weights.extend((0..self.target_boxes.len()).map(weight));
+        let is_morphed = self.target_boxes.iter().enumerate().any(|(t, of)| of.is_some() && weight(t) != 0.0);
+        out.pieces.push(PosedPiece {
+            first_transform,
+            joints,
+            first_displacement: (self.first_displacement * DISPLACEMENT_NUMBERS) as u32,
+            vertices: self.vertices as u32,
+            first_weight,
+            targets: self.target_boxes.len() as u32,
+            flip: if mirrored { -1.0 } else { 1.0 },
+            is_flat: u32::from(self.has_flat_normals && (joints > 0 || is_morphed)),
+        });
+        out.bounds.push(self.bounds(transform));
+    }
+
+    /// Returns a box around all vertices in a pose. The transform of a vertex with a skin is a weighted mean of transforms of
+    /// joints, so that the vertex is between the places to which its joints would move it.
+    fn bounds(&self, transform: &PoseTransform) -> Bounds {
+        let (mut least, mut most) = (DVec3::ZERO, DVec3::ZERO);
+        let targets = self.target_boxes.iter().zip(&transform.morph_weights);
+        for ((low, high), weight) in targets.filter_map(|(of, weight)| of.as_ref().zip(Some(*weight))) {
+            let (a, b) = (low.as_dvec3() * f64::from(weight), high.as_dvec3() * f64::from(weight));
+            least += a.min(b);
+            most += a.max(b);
+        }
+        let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
+        let identity = DMat4::IDENTITY;
+        let transforms: Vec<&DMat4> = match &transform.vertices {
+            VertexTransforms::Rigid(world) => vec![world],
+            VertexTransforms::Skin(joints) => joints.iter().chain([&identity]).collect(),
+        };
+        let moved = transforms.into_iter().zip(&self.boxes);
+        for (matrix, (box_low, box_high)) in moved.filter_map(|(matrix, of)| Some(matrix).zip(*of)) {
+            let (a, b) = (box_low.as_dvec3() + least, box_high.as_dvec3() + most);
+            let (middle, half) = (matrix.transform_point3((a + b) * 0.5 + self.center), (b - a) * 0.5);
+            let linear = DMat3::from_mat4(*matrix);
+            let reach = linear.x_axis.abs() * half.x + linear.y_axis.abs() * half.y + linear.z_axis.abs() * half.z;
+            (low, high) = (low.min(middle - reach), high.max(middle + reach));
+        }
+        // The device rounds the positions of the vertices.
+        let slack = DVec3::splat(ROUNDING * low.abs().max(high.abs()).max_element());
+        ((low - slack).as_vec3(), (high + slack).as_vec3())
+    }
+}
+
+/// Number of 32-bit numbers per displacement of a vertex.
+const DISPLACEMENT_NUMBERS: usize = 9;
+
+/// Maximum error of a position on the device, relative to the largest coordinate.
+const ROUNDING: f64 = 1e-5;
+
+fn center(positions: &[[f32; 3]]) -> DVec3 {
+    let mut around = None;
+    positions.iter().for_each(|p| widen(&mut around, Vec3::from(*p)));
+    around.map_or(DVec3::ZERO, |(low, high)| (low.as_dvec3() + high.as_dvec3()) * 0.5)
+}
+
+fn relative(primitive: &Primitive, center: DVec3, v: usize) -> Vec3 {
+    (Vec3::from(primitive.positions[v]).as_dvec3() - center).as_vec3()
+}
+
+fn widen(around: &mut Option<Bounds>, point: Vec3) {
+    let (low, high) = around.unwrap_or((point, point));
+    *around = Some((low.min(point), high.max(point)));
+}
+
+fn rest_vertex(primitive: &Primitive, center: DVec3, piece: u32, v: usize) -> RestVertex {
+    let [x, y, z, handedness] = primitive.tangents.get(v).copied().unwrap_or_default();
+    RestVertex {
+        position: relative(primitive, center, v).to_array(),
+        piece,
+        normal: primitive.normals.get(v).copied().unwrap_or_default(),
+        handedness,
+        tangent: [x, y, z],
+        number: v as u32,
+        weights: primitive.weights.get(v).copied().unwrap_or_default(),
+        joints: primitive.joints.get(v).copied().unwrap_or_default(),
+        uv0: uv_of(primitive, 0, v),
+    }
+}
+
+/// Returns the displacements of a vertex's position, normal and tangent. Attributes that the primitive lacks are not displaced.
+fn displacement(primitive: &Primitive, target: &MorphTarget, v: usize) -> [[f32; 3]; 3] {
+    let of = |list: &[[f32; 3]], has: bool| list.get(v).filter(|_| has).copied().unwrap_or_default();
+    [
+        of(&target.positions, true),
+        of(&target.normals, !primitive.normals.is_empty()),
+        of(&target.tangents, !primitive.tangents.is_empty()),
+    ]
+}
+
+/// Returns the rows of a transform for positions relative to `center`.
+fn rows(matrix: DMat4, center: DVec3) -> TransformRows {
+    let moved = matrix * DMat4::from_translation(center);
+    [0, 1, 2].map(|i| moved.row(i).as_vec4().to_array())
+}
