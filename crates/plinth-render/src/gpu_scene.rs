@@ -2,15 +2,13 @@
 //! data changes from frame to frame.
 
 use glam::{Mat4, Vec3};
-use plinth_bake::BakedMesh;
 use plinth_frame::Region;
-use plinth_scene::{PosedPrimitive, Scene, Shot};
-use rayon::prelude::*;
+use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
 use crate::back_to_front::{SeenDecal, TransparentBatch, back_to_front};
-use crate::device_pose::{DeviceLight, DevicePose};
 use crate::gpu::Gpu;
+use crate::moving_model::MovingModel;
 use crate::pass::shading::ShadingOrder;
 use crate::pass::shadow_draws::ShadowDraws;
 use crate::pass::shadow_map::ShadowMap;
@@ -54,39 +52,6 @@ pub(crate) struct GpuScene {
     /// Scale of the model in the current frame: the point that does not move, and the factor.
     grow: (Vec3, f32),
     moving: MovingModel,
-}
-
-/// How the model gets into the pose of a frame.
-pub(crate) struct MovingModel {
-    device_pose: Option<DevicePose>,
-    device_light: Option<DeviceLight>,
-    /// For each posed primitive, whether the processor computes its vertices for each pose.
-    on_processor: Vec<bool>,
-    /// For each posed primitive, whether a mirroring node reverses the winding of its triangles in the current pose.
-    mirrored: Vec<bool>,
-}
-
-impl MovingModel {
-    /// Prepares the poses of a model. `posed` are all posed primitives at `clip_time`, the time of the first shot.
-    /// Errors: those of [`DevicePose::new`] and [`DeviceLight::new`].
-    pub(crate) fn new(
-        gpu: &Gpu,
-        (scene, posed, clip_time): (&Scene, &[PosedPrimitive], Option<f32>),
-        (pools, batches): (&[Pool], &[Batch]),
-        triangles: &TriangleWords,
-    ) -> Result<Self, RenderError> {
-        let moves = pools.iter().any(|pool| pool.moving);
-        let device_pose =
-            if moves { DevicePose::new(gpu, (scene, posed, clip_time), (pools, batches), triangles)? } else { None };
-        let device_light = if moves { DeviceLight::new(gpu, pools.len())? } else { None };
-        let is_on_device = |i: usize| device_pose.as_ref().is_some_and(|device_pose| device_pose.poses(i));
-        let mut on_processor = vec![false; posed.len()];
-        for (_, pool) in pools.iter().enumerate().filter(|(i, pool)| pool.moving && !is_on_device(*i)) {
-            pool.posed_primitives().for_each(|one| on_processor[one] = true);
-        }
-        let mirrored = posed.iter().map(|one| one.mirrored).collect();
-        Ok(Self { device_pose, device_light, on_processor, mirrored })
-    }
 }
 
 impl GpuScene {
@@ -140,7 +105,7 @@ impl GpuScene {
         self.pools.iter().any(|pool| pool.moving)
     }
 
-    /// Gives all moving pools the pose at `clip_time`. The commands for the device are added to `encoder`.
+    /// Gives the model the pose at `clip_time`. The commands for the device are added to `encoder`.
     pub(crate) fn pose(
         &mut self,
         gpu: &Gpu,
@@ -148,24 +113,8 @@ impl GpuScene {
         clip_time: Option<f32>,
         encoder: &mut wgpu::CommandEncoder,
     ) {
-        let MovingModel { device_pose, on_processor, mirrored, .. } = &mut self.moving;
-        if let Some(device_pose) = device_pose {
-            let model = (&mut *self.pools, &mut *self.batches);
-            device_pose.record(gpu, (scene, clip_time), model, mirrored, encoder);
-        }
-        if !on_processor.contains(&true) {
-            return;
-        }
-        let posed = scene.pose_wanted(clip_time, on_processor);
-        for (i, _) in on_processor.iter().enumerate().filter(|(_, wanted)| **wanted) {
-            mirrored[i] = posed[i].mirrored;
-        }
-        let is_on_device = |i: usize| device_pose.as_ref().is_some_and(|device_pose| device_pose.poses(i));
-        for (i, pool) in self.pools.iter_mut().enumerate().filter(|(i, pool)| pool.moving && !is_on_device(*i)) {
-            let mut batches: Vec<_> =
-                self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.pool == i).collect();
-            pool.update(gpu, scene, &posed, &mut batches, &mut self.triangles);
-        }
+        let model = (&mut *self.pools, &mut *self.batches, &mut self.triangles);
+        self.moving.pose(gpu, (scene, clip_time), model, encoder);
     }
 
     /// Replaces the baked light of all pools by `light`, that of the current pose. The commands for the device are added to
@@ -178,22 +127,7 @@ impl GpuScene {
         light: &LightBetween<'_>,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), RenderError> {
-        let MovingModel { device_light, mirrored, .. } = &mut self.moving;
-        let mut wanted = vec![false; mirrored.len()];
-        let mut pools = Vec::new();
-        for (i, pool) in self.pools.iter_mut().enumerate().filter(|(_, pool)| pool.is_lit()) {
-            let is_done = match device_light {
-                Some(device_light) => device_light.record(gpu, layout, (i, pool), (light, mirrored), encoder)?,
-                None => false,
-            };
-            if !is_done {
-                pool.posed_primitives().for_each(|m| wanted[m] = true);
-                pools.push(pool);
-            }
-        }
-        let of = |(m, wanted): (usize, &bool)| if *wanted { light.of(m, mirrored[m]) } else { BakedMesh::default() };
-        let baked: Vec<BakedMesh> = wanted.par_iter().enumerate().map(of).collect();
-        pools.into_iter().try_for_each(|pool| pool.relight(gpu, layout, &baked))
+        self.moving.relight(gpu, (layout, &mut self.pools), light, encoder)
     }
 
     /// Prepares the model for a shot: sets the model's scale, and sorts the batches.

@@ -32,6 +32,7 @@ mod layers;
 mod layouts;
 mod light_cache;
 mod merge;
+mod moving_model;
 mod opacity;
 mod pass;
 mod picture_targets;

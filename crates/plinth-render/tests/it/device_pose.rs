@@ -57,7 +57,8 @@ fn quarter_turn() -> Vec<f32> {
 fn brushed() -> (Primitive, Material) {
     let mut ball = ball(20, 30);
     ball.tangents = ball.normals.iter().map(|[x, _, z]| [-*z, 0.0, *x, 1.0]).collect();
-    let anisotropy = Some(Anisotropy { strength: 0.9, ..Anisotropy::default() });
+    // The turned highlights show on which side of the tangent the second tangent is.
+    let anisotropy = Some(Anisotropy { strength: 0.9, rotation: 0.7, ..Anisotropy::default() });
     (ball, Material { anisotropy, metallic: 1.0, perceptual_roughness: 0.4, ..colored(0.9, 0.6, 0.3) })
 }
 
