@@ -8,6 +8,7 @@ usage: bench/card.sh MODEL.glb ...      default: the models in fixtures/models
 
 Draws ten seconds of 1080p with an adapter that draws nothing, and prints for each model:
   triangles, and whether it moves
+  light           new: computed during the video; known: loaded from the cache
   ms per frame    elapsed time
   CPU ms          time of all processors
   bytes written   to buffers of the card

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
 use plinth_model::{LoadOptions, load_glb};
-use plinth_render::{Gpu, Picture, Renderer};
-use plinth_scene::build_scene;
+use plinth_render::{Cache, Gpu, Picture, Renderer};
+use plinth_scene::{Scene, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
 
@@ -19,8 +19,8 @@ fn main() {
     // Cargo adds flags to the arguments.
     let models = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
     println!(
-        "{:32} {:>10} {:>8} {:>12} {:>12} {:>12}",
-        "model", "triangles", "moves", "ms per frame", "CPU ms", "bytes written"
+        "{:32} {:>10} {:>8} {:>7} {:>12} {:>12} {:>12}",
+        "model", "triangles", "moves", "light", "ms per frame", "CPU ms", "bytes written"
     );
     for model in models {
         measure(Path::new(&model));
@@ -60,22 +60,27 @@ fn measure(path: &Path) {
     let scene = build_scene(model, &settings, None).unwrap();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     let picture = Picture { width, height, format: PixelFormat::Rgba8 };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let moves = if scene.shots.iter().any(|shot| shot.clip_time.is_some()) { "yes" } else { "no" };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), u64::MAX).unwrap();
+    for light in ["new", "known"] {
+        let [elapsed, cpu, written] = per_frame(&scene, picture, &cache);
+        println!("{name:32} {triangles:>10} {moves:>8} {light:>7} {elapsed:>12.2} {cpu:>12.2} {written:>12.0}");
+    }
+}
+
+/// Draws a video. Returns the elapsed milliseconds, the CPU milliseconds and the written bytes per frame.
+fn per_frame(scene: &Scene, picture: Picture, cache: &Cache) -> [f64; 3] {
     let gpu = Gpu::open_without_drawing().unwrap();
-    let mut renderer = Renderer::new(&gpu, &scene, picture, None).unwrap();
+    let mut renderer = Renderer::new(&gpu, scene, picture, Some(cache)).unwrap();
     let mut sink = Counted { gpu: &gpu, frames: Frames::default() };
-    renderer.render(&scene, &mut sink).unwrap();
+    renderer.render(scene, &mut sink).unwrap();
     let Frames { begin, count } = sink.frames;
     let (begin, cpu, written) = begin.unwrap();
-    let per_frame = |total: f64| total / f64::from(count.max(1));
-    let moves = scene.shots.iter().any(|shot| shot.clip_time.is_some());
-    println!(
-        "{:32} {triangles:>10} {:>8} {:>12.2} {:>12.2} {:>12.0}",
-        path.file_stem().unwrap_or_default().to_string_lossy(),
-        if moves { "yes" } else { "no" },
-        per_frame(begin.elapsed().as_secs_f64() * 1e3),
-        per_frame((cpu_secs() - cpu) * 1e3),
-        per_frame((gpu.written_bytes() - written) as f64),
-    );
+    let totals =
+        [begin.elapsed().as_secs_f64() * 1e3, (cpu_secs() - cpu) * 1e3, (gpu.written_bytes() - written) as f64];
+    totals.map(|total| total / f64::from(count.max(1)))
 }
 
 /// Returns the CPU time of this process so far, in seconds (fields 14 and 15 of /proc/self/stat, in ticks; see
