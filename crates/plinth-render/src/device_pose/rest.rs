@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::upload::boxes::Bounds;
 use crate::upload::geometry::{MIN_VERTICES, primitive_of, uv_of};
-use crate::upload::pool::{Pool, VertexRange};
+use crate::upload::pool::Pool;
 
 /// Counterpart of the WGSL struct `RestVertex` in `pass/pose.wgsl`.
 #[repr(C)]
@@ -91,7 +91,7 @@ impl Rest {
             let (number, first) = (out.pieces.len() as u32, out.displacements.len());
             let primitive = primitive_of(scene, &posed[piece.posed]);
             let Some((primitive, transform)) = primitive.zip(transforms[piece.posed].as_ref()) else { continue };
-            let rest = RestPiece::of(primitive, piece, transform, first);
+            let rest = RestPiece::of(primitive, piece.posed, transform, first);
             let vertices = (0..primitive.positions.len()).into_par_iter().with_min_len(MIN_VERTICES);
             out.vertices.par_extend(vertices.map(|v| rest_vertex(primitive, rest.center, number, v)));
             for target in &primitive.morph_targets {
@@ -127,7 +127,7 @@ impl Rest {
 }
 
 impl RestPiece {
-    fn of(primitive: &Primitive, piece: &VertexRange, transform: &PoseTransform, first_displacement: usize) -> Self {
+    fn of(primitive: &Primitive, posed: usize, transform: &PoseTransform, first_displacement: usize) -> Self {
         let center = center(&primitive.positions);
         let relative = |v: usize| relative(primitive, center, v);
         let (mut boxes, mut joint_shares) = (vec![None], Vec::new());
@@ -155,7 +155,7 @@ impl RestPiece {
             out
         };
         Self {
-            posed: piece.posed,
+            posed,
             center,
             vertices: primitive.positions.len(),
             first_displacement,
@@ -277,4 +277,117 @@ fn displacement(primitive: &Primitive, target: &MorphTarget, v: usize) -> [[f32;
 fn rows(matrix: DMat4, center: DVec3) -> TransformRows {
     let moved = matrix * DMat4::from_translation(center);
     [0, 1, 2].map(|i| moved.row(i).as_vec4().to_array())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use glam::{Mat4, Quat};
+    use plinth_model::{
+        Animation, Channel, Interpolation, Material, Mesh, Model, Node, Property, Skin, Transform, Trs,
+    };
+    use plinth_scene::build_scene;
+    use plinth_spec::RenderSettings;
+    use plinth_spec::settings::ParseOptions;
+
+    use super::*;
+
+    /// Returns a scene with a row of points with normals along x. Two joints at x = 0 and x = 1 bend it if `is_skin` is true,
+    /// or its node rotates otherwise. A morph target moves the points along y.
+    fn bent_row(is_skin: bool) -> Scene {
+        let share = |v: usize| v as f32 / 10.0;
+        let at = |v: usize, size: f32| [share(v) * 2.0 - 0.5, size * (v % 3) as f32, 0.5 * (v % 2) as f32];
+        let row = Primitive {
+            positions: (0..11).map(|v| at(v, 0.1)).collect(),
+            normals: vec![[0.0, 0.0, 1.0]; 11],
+            indices: (0..9).flat_map(|v| [v, v + 1, v + 2]).collect(),
+            joints: if is_skin { vec![[0, 1, 9, 0]; 11] } else { Vec::new() },
+            weights: (0..11).map(|v| [0.9 - 0.9 * share(v), 0.9 * share(v), 0.1, 0.0]).collect(),
+            morph_targets: vec![MorphTarget {
+                positions: (0..11).map(|v| at(v, -1.5)).collect(),
+                ..MorphTarget::default()
+            }],
+            ..Primitive::default()
+        };
+        let turned = Quat::from_euler(glam::EulerRot::XYZ, 1.0, -0.4, 2.0);
+        let channel = |node, property, values| Channel {
+            node,
+            property,
+            interpolation: Interpolation::Linear,
+            times: vec![0.0, 1.0],
+            values,
+        };
+        let turns = Quat::IDENTITY.to_array().into_iter().chain(turned.to_array()).collect();
+        let along_x = Transform::Trs(Trs { translation: Vec3::X, ..Trs::default() });
+        let model = Model {
+            nodes: vec![
+                Node { mesh: Some(0), skin: is_skin.then_some(0), weights: vec![0.0], ..Node::default() },
+                Node::default(),
+                Node { parent: Some(1), local: along_x, ..Node::default() },
+            ],
+            meshes: vec![Mesh { primitives: vec![row], ..Mesh::default() }],
+            materials: vec![Material::default()],
+            skins: vec![Skin {
+                joints: vec![1, 2],
+                inverse_bind: vec![Mat4::IDENTITY, Mat4::from_translation(-Vec3::X)],
+            }],
+            animations: vec![Animation {
+                name: "bend".to_owned(),
+                duration: 1.0,
+                channels: vec![
+                    channel(if is_skin { 2 } else { 0 }, Property::Rotation, turns),
+                    channel(0, Property::Weights, vec![-0.5, 1.0]),
+                ],
+            }],
+            ..Model::default()
+        };
+        let settings = serde_json::json!({"animation": "bend", "length": 1, "shadows": false});
+        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        build_scene(Arc::new(model), &settings, None).unwrap()
+    }
+
+    #[test]
+    fn the_box_around_a_piece_contains_its_vertices_and_is_not_much_larger() {
+        for is_skin in [false, true] {
+            let scene = bent_row(is_skin);
+            let primitive = &scene.model.meshes[0].primitives[0];
+            for time in [0.0, 0.3, 0.7, 1.0] {
+                let transforms = scene.pose_transforms(Some(time), &[true]);
+                let transform = transforms[0].as_ref().unwrap();
+                let (low, high) = RestPiece::of(primitive, 0, transform, 0).bounds(transform);
+                let posed = scene.pose(Some(time));
+                let points = || posed[0].positions.iter();
+                assert!(points().all(|p| p.cmpge(low).all() && p.cmple(high).all()), "skin: {is_skin}, time {time}");
+                let (least, most) = points().fold((Vec3::MAX, Vec3::MIN), |(a, b), p| (a.min(*p), b.max(*p)));
+                let ratio = (high - low).max_element() / (most - least).max_element();
+                assert!(ratio < 4.0, "skin: {is_skin}, time {time}: the box is {ratio} times as large as the vertices");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pose_has_a_row_of_transforms_per_joint_and_only_bent_normals_are_flat() {
+        for is_skin in [false, true] {
+            let scene = bent_row(is_skin);
+            let flat = Primitive { is_flat: true, ..scene.model.meshes[0].primitives[0].clone() };
+            let at = |time: f32, primitive: &Primitive, mirrored: bool| {
+                let transforms = scene.pose_transforms(Some(time), &[true]);
+                let piece = RestPiece::of(primitive, 0, transforms[0].as_ref().unwrap(), 7);
+                let rest = Rest { vertices: Vec::new(), displacements: Vec::new(), pieces: vec![piece] };
+                let posed = rest.posed(&transforms, &[mirrored]);
+                (posed.transforms.len(), posed.morph_weights.clone(), posed.pieces[0])
+            };
+            let (rows, weights, piece) = at(1.0, &flat, true);
+            // A skin has another transform for joints that it lacks.
+            assert_eq!((rows, piece.joints), if is_skin { (3, 2) } else { (1, 0) });
+            assert_eq!((weights, piece.targets, piece.vertices), (vec![1.0], 1, 11));
+            assert_eq!((piece.flip, piece.is_flat, piece.first_displacement), (-1.0, 1, 63));
+            // One third of the way, the weight is 0, so that nothing is bent without a skin.
+            let (_, weights, piece) = at(1.0 / 3.0, &flat, false);
+            assert!(weights[0].abs() < 1e-6, "{weights:?}");
+            assert_eq!((piece.flip, piece.is_flat), (1.0, u32::from(is_skin || weights[0] != 0.0)));
+            assert_eq!(at(1.0, &scene.model.meshes[0].primitives[0], false).2.is_flat, 0);
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Tests of the world-space vertices of posed models.
 
-use glam::{Mat4, Vec3};
+use glam::{DMat4, Mat4, Vec3};
 use plinth_model::{
     Animation, Channel, Interpolation, Material, Model, MorphTarget, Node, Property, Transform, Trs, Volume,
 };
-use plinth_scene::PosedPrimitive;
+use plinth_scene::{PosedPrimitive, VertexTransforms};
 use serde_json::json;
 
 use crate::models::{arm, cuboid, model_of, morphing, named, placed_at, primitive, scene, sliding, together};
@@ -99,6 +99,60 @@ fn morph_targets_displace_vertices_by_their_weights() {
     let scene = scene(morphing(), &json!({"animation": "pull"}));
     let at = |time: f32| scene.pose(Some(time))[0].positions[0].x / scene.world_from_model_scale;
     assert!((at(0.0) - at(1.0) - 3.0).abs() < 1e-4 && (at(0.0) - at(0.5) - 1.5).abs() < 1e-4);
+}
+
+#[test]
+fn the_transforms_of_a_pose_give_its_vertices() {
+    let cases = [
+        (arm(), json!({"animation": "bend", "length": 1})),
+        (arm(), json!({"animation": "bend", "length": 1, "scaleX": -1})),
+        (morphing(), json!({"animation": "pull"})),
+        (cuboid([-1.0; 3], [1.0; 3]), json!({"panX": 30, "scaleY": -2})),
+    ];
+    for (model, json) in cases {
+        let part = model.meshes[0].primitives[0].clone();
+        let scene = scene(model, &json);
+        let posed = &scene.pose(Some(0.7))[0];
+        let transforms = scene.pose_transforms(Some(0.7), &[true]);
+        let transform = transforms[0].as_ref().unwrap();
+        for (v, position) in part.positions.iter().enumerate() {
+            let targets = part.morph_targets.iter().zip(&transform.morph_weights);
+            let position =
+                targets.fold(Vec3::from(*position), |p, (t, weight)| p + Vec3::from(t.positions[v]) * *weight);
+            let found = match &transform.vertices {
+                VertexTransforms::Rigid(world) => world.transform_point3(position.as_dvec3()),
+                VertexTransforms::Skin(joints) => {
+                    let influences = part.joints[v].iter().zip(part.weights[v]);
+                    let moved = influences.map(|(joint, weight)| {
+                        joints[usize::from(*joint)].transform_point3(position.as_dvec3()) * f64::from(weight)
+                    });
+                    moved.sum()
+                }
+            };
+            assert!(near(found.as_vec3(), posed.positions[v].to_array()), "{json}, vertex {v}");
+        }
+        let shares: Vec<f32> = (0..2).map(|j| part.weights.iter().map(|weights| weights[j]).sum()).collect();
+        assert_eq!(transform.vertices.mirrors(&shares), posed.mirrored, "{json}");
+    }
+}
+
+#[test]
+fn a_skin_is_mirrored_if_the_joints_of_most_vertices_mirror() {
+    let joints = VertexTransforms::Skin(vec![DMat4::IDENTITY, DMat4::from_scale(glam::DVec3::new(-1.0, 1.0, 1.0))]);
+    assert!(!joints.mirrors(&[3.0, 2.0]) && joints.mirrors(&[2.0, 3.0]));
+}
+
+#[test]
+fn only_wanted_primitives_are_posed() {
+    let scene = scene(together(cuboid([-1.0; 3], [1.0; 3]), cuboid([-0.5; 3], [0.5; 3])), &json!({}));
+    let (all, some) = (scene.pose(None), scene.pose_wanted(None, &[false, true]));
+    assert!(some[0].positions.is_empty() && some[1].positions == all[1].positions);
+    assert_eq!(
+        some.iter().map(PosedPrimitive::surface).collect::<Vec<_>>(),
+        all.iter().map(PosedPrimitive::surface).collect::<Vec<_>>()
+    );
+    let transforms = scene.pose_transforms(None, &[false, true]);
+    assert!(transforms[0].is_none() && transforms[1].is_some());
 }
 
 #[test]
