@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares encoders: libx264 with several presets, and libx264 and the hardware encoders that work on this machine with
-# the options that Plinth sets. Prints CPU seconds, bytes and SSIM over the raw frames of one second of each model at
-# 1920×1080.
+# the options that Plinth sets, libx264 also with other numbers of threads. Prints CPU seconds, elapsed seconds, bytes and
+# SSIM over the raw frames of one second of each model at 1920×1080.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -37,13 +37,14 @@ done
 row() { # NAME, then ffmpeg's arguments
     local name=$1 seconds ssim
     shift
-    seconds=$("$ffmpeg" -hide_banner -benchmark -y "$@" "$work/out.mp4" 2>&1 | sed -n 's/.*utime=\([0-9.]*\)s.*/\1/p')
+    seconds=$("$ffmpeg" -hide_banner -benchmark -y "$@" "$work/out.mp4" 2>&1 |
+        sed -n 's/.*utime=\([0-9.]*\)s.*rtime=\([0-9.]*\)s.*/\1 \2/p')
     ssim=$("$ffmpeg" -hide_banner -i "$work/out.mp4" "${raw[@]}" -i "$work/film.yuv" -lavfi '[0][1]ssim' \
         -f null - 2>&1 | sed -n 's/.*All:\([0-9.]*\).*/\1/p')
-    printf '%-28s %-17s %8s %10s  %s\n' "$(basename "$model" .glb)" "$name" "$seconds" "$(wc -c <"$work/out.mp4")" "$ssim"
+    printf '%-28s %-25s %8s %8s %10s  %s\n' "$(basename "$model" .glb)" "$name" $seconds "$(wc -c <"$work/out.mp4")" "$ssim"
 }
 
-printf '%-28s %-17s %8s %10s  %s\n' model encoder seconds bytes SSIM
+printf '%-28s %-25s %8s %8s %10s  %s\n' model encoder CPU elapsed bytes SSIM
 for model; do
     "$plinth" render "$model" -o "$work/film.mov" --length 1 --quiet --ffmpeg "$ffmpeg" >/dev/null
     "$ffmpeg" -loglevel error -y -i "$work/film.mov" -f lavfi -i color=white:s=3840x2160:r=30 \
@@ -56,5 +57,15 @@ for model; do
         # Removes the options at the beginning that silence ffmpeg, and the output file at the end.
         call=("${call[@]:3:${#call[@]}-4}")
         row "plinth $encoder" "${call[@]/#pipe:0/$work/film.yuv}"
+        if [[ $encoder == libx264 ]]; then
+            for threads in 1 2 8; do
+                with=()
+                for ((i = 0; i < ${#call[@]}; i++)); do
+                    with+=("${call[i]/#pipe:0/$work/film.yuv}")
+                    if [[ ${call[i]} == -threads ]]; then with+=("$threads") && ((i += 1)); fi
+                done
+                row "plinth libx264 threads $threads" "${with[@]}"
+            done
+        fi
     done
 done

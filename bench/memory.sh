@@ -14,6 +14,7 @@ environment:
   CASES    tiers with lengths in seconds, or sizes of datasets with numbers of views
            (default: "share:2,20 pro:2"; such as "standard:2,10 4k:2 pro:2,4 100x800:5,50")
   LIMIT    percent (default: 10)
+  RENDERS  number of renders at the same time, whose memory is added up (default: 1)
   FLAGS    more flags of plinth render
   PLINTH   program to measure (default: target/debug/plinth)
 WORDS
@@ -22,6 +23,7 @@ WORDS
 root=$(cd "$(dirname "$0")/.." && pwd)
 plinth=${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}
 limit=${LIMIT:-10}
+renders=${RENDERS:-1}
 read -r -a cases <<<"${CASES:-share:2,20 pro:2}"
 read -r -a flags <<<"${FLAGS:-}"
 model=$root/fixtures/models/flight_helmet.glb
@@ -42,9 +44,9 @@ if ! [[ -r /proc/self/status ]]; then
 fi
 
 work=$(mktemp -d)
-pid=
-# When this script ends, it ends the render, too, which then removes its files.
-trap 'if [[ -n $pid ]]; then kill "$pid" 2>/dev/null; wait "$pid"; fi; rm -rf "$work"' EXIT
+pids=()
+# When this script ends, it ends the renders, too, which then remove their files.
+trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; wait "$pid"; done; rm -rf "$work"' EXIT
 
 # Prints the resident kilobytes of the process PID, 0 if it has ended. Uses no subprocess, so that polling is cheap.
 resident() {
@@ -69,44 +71,53 @@ cameras() {
     }'
 }
 
-# Renders once and prints the peak memory of program, encoders and both together, in megabytes.
+# Renders, and writes the peak memory of programs, encoders and both together to the file `result`, in megabytes.
 measure() { # TIER SECONDS, or SIZE VIEWS
-    local list children child
-    local own=0 encoders=0 together=0 now sum
-    local asked=(-o "$work/out.mp4" --quality "$1" --length "$2" --all)
+    local list children child pid number alive=true
+    local programs=0 encoders=0 together=0 now sum
+    local ending=mp4 asked=(--quality "$1" --length "$2" --all)
     case $1 in
-        pro) asked[1]=$work/out.mov ;;
+        pro) ending=mov ;;
         *x*)
             cameras "$2" "${1#*x}" >"$work/cameras.json"
-            asked=(-o "$work/out.zip" --output dataset --cameras "$work/cameras.json")
+            ending=zip asked=(--output dataset --cameras "$work/cameras.json")
             ;;
     esac
-    "$plinth" render "$model" "${asked[@]}" -q "${flags[@]}" >/dev/null 2>"$work/said" &
-    pid=$!
-    while kill -0 "$pid" 2>/dev/null; do
-        resident "$pid"
-        if ((kilobytes > own)); then own=$kilobytes; fi
-        now=$kilobytes sum=$kilobytes children=
-        # An encoder is listed as a child of the thread that started it, so the lists of all threads are read.
-        for list in /proc/"$pid"/task/*/children; do
-            { read -r children <"$list"; } 2>/dev/null || true
-            for child in $children; do
-                resident "$child"
-                sum=$((sum + kilobytes))
+    for ((number = 0; number < renders; number++)); do
+        "$plinth" render "$model" -o "$work/out$number.$ending" "${asked[@]}" -q "${flags[@]}" >/dev/null 2>>"$work/said" &
+        pids+=("$!")
+    done
+    while $alive; do
+        alive=false now=0 sum=0
+        for pid in "${pids[@]}"; do
+            kill -0 "$pid" 2>/dev/null || continue
+            alive=true
+            resident "$pid"
+            now=$((now + kilobytes)) sum=$((sum + kilobytes)) children=
+            # An encoder is listed as a child of the thread that started it, so the lists of all threads are read.
+            for list in /proc/"$pid"/task/*/children; do
+                { read -r children <"$list"; } 2>/dev/null || true
+                for child in $children; do
+                    resident "$child"
+                    sum=$((sum + kilobytes))
+                done
+                children=
             done
-            children=
         done
+        if ((now > programs)); then programs=$now; fi
         if ((sum > together)); then together=$sum; fi
         if ((sum - now > encoders)); then encoders=$((sum - now)); fi
         sleep 0.05
     done
-    if ! wait "$pid"; then
-        pid=
-        cat "$work/said" >&2
-        exit 1
-    fi
-    pid=
-    echo "$((own / 1024)) $((encoders / 1024)) $((together / 1024))" >"$work/result"
+    for pid in "${pids[@]}"; do
+        if ! wait "$pid"; then
+            pids=()
+            cat "$work/said" >&2
+            exit 1
+        fi
+    done
+    pids=()
+    echo "$((programs / 1024)) $((encoders / 1024)) $((together / 1024))" >"$work/result"
 }
 
 grown=false

@@ -41,6 +41,13 @@ pub(crate) const fn uniform(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Uniform)
 }
 
+/// Returns the layout entry of a part of a uniform buffer with a dynamic offset. The part has `bytes` bytes.
+pub(crate) const fn dynamic_uniform(binding: u32, bytes: u64) -> wgpu::BindGroupLayoutEntry {
+    let ty = wgpu::BufferBindingType::Uniform;
+    let min_binding_size = std::num::NonZeroU64::new(bytes);
+    entry(binding, wgpu::BindingType::Buffer { ty, has_dynamic_offset: true, min_binding_size })
+}
+
 /// Returns the layout entry of a read-only storage buffer that vertex and fragment shaders can read.
 pub(crate) const fn vertex_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Storage { read_only: true })

@@ -90,8 +90,8 @@ pub struct Gpu {
     written: AtomicU64,
     /// Whether visible surfaces are always determined on the device (see [`crate::host_visibility`]).
     pub(crate) keeps_visibility: bool,
-    /// Whether the device poses vertices although it is a software driver (see [`crate::device_pose`]).
-    poses_as_card: bool,
+    /// Whether the device poses vertices and sorts triangles although it is a software driver (see [`Self::draws_as_card`]).
+    acts_as_card: bool,
     /// Whether all mip levels of images are uploaded (see `upload/first_level.rs`).
     pub(crate) keeps_levels: bool,
 }
@@ -175,7 +175,7 @@ impl Gpu {
             fault,
             written,
             keeps_visibility: false,
-            poses_as_card: false,
+            acts_as_card: false,
             keeps_levels: false,
         })
     }
@@ -192,10 +192,10 @@ impl Gpu {
         self.keeps_visibility = true;
     }
 
-    /// Poses vertices and determines visible surfaces on the device from now on, as with a graphics card. The pictures are the
-    /// same except for rounding, so this is for comparisons.
-    pub fn pose_on_device(&mut self) {
-        (self.poses_as_card, self.keeps_visibility) = (true, true);
+    /// Poses vertices, sorts triangles and determines visible surfaces on the device from now on, as with a graphics card. The
+    /// pictures are the same except for rounding, so this is for comparisons.
+    pub fn act_as_card(&mut self) {
+        (self.acts_as_card, self.keeps_visibility) = (true, true);
     }
 
     /// Uploads all mip levels of images from now on. Without this call, fine levels that no frame can read are left
@@ -282,9 +282,10 @@ impl Gpu {
         self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
     }
 
-    /// Returns whether the device poses vertices, and the processor only computes their transforms.
-    pub(crate) fn poses_vertices(&self) -> bool {
-        !self.is_software() || self.poses_as_card
+    /// Returns whether the device poses vertices, interpolates light and sorts triangles. Software drivers would take more time
+    /// for this than the processor does directly.
+    pub(crate) fn draws_as_card(&self) -> bool {
+        !self.is_software() || self.acts_as_card
     }
 
     /// Returns whether a software driver draws the frames on the CPU.

@@ -7,6 +7,7 @@ use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
 use crate::back_to_front::{SeenDecal, TransparentBatch, back_to_front};
+use crate::device_sort::DeviceSort;
 use crate::gpu::Gpu;
 use crate::moving_model::MovingModel;
 use crate::pass::shading::ShadingOrder;
@@ -52,6 +53,7 @@ pub(crate) struct GpuScene {
     /// Scale of the model in the current frame: the point that does not move, and the factor.
     grow: (Vec3, f32),
     moving: MovingModel,
+    device_sort: Option<DeviceSort>,
 }
 
 impl GpuScene {
@@ -63,6 +65,7 @@ impl GpuScene {
         sprite_reach: u32,
         triangles: TriangleWords,
         moving: MovingModel,
+        device_sort: Option<DeviceSort>,
     ) -> Self {
         let order = (0..batches.len()).collect();
         let grow = (Vec3::ZERO, 1.0);
@@ -82,6 +85,7 @@ impl GpuScene {
             order,
             grow,
             moving,
+            device_sort,
         }
     }
 
@@ -130,17 +134,21 @@ impl GpuScene {
         self.moving.relight(gpu, (layout, &mut self.pools), light, encoder)
     }
 
-    /// Prepares the model for a shot: sets the model's scale, and sorts the batches.
-    pub(crate) fn arrange(&mut self, gpu: &Gpu, shot: &Shot) {
+    /// Prepares the model for a shot: sets the model's scale, and sorts the batches. The commands for the device are added to
+    /// `encoder`.
+    pub(crate) fn arrange(&mut self, gpu: &Gpu, shot: &Shot, encoder: &mut wgpu::CommandEncoder) {
         self.grow = (shot.grow_origin, shot.grow);
         self.order_batches(gpu, shot);
+        if let Some(device_sort) = &self.device_sort {
+            device_sort.record(gpu, forward(shot), encoder);
+        }
     }
 
     /// Determines the order in which batches are drawn: first opaque batches by index, then transmissive and blended
     /// batches from back to front. The triangles of transmissive and blended batches are also sorted from back to
     /// front.
     fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
-        let forward = -shot.camera.view_from_world.row(2).truncate();
+        let forward = forward(shot);
         let (origin, factor) = self.grow;
         // The vertices are stored at the full size of the model, so the camera is moved instead.
         let camera = origin + (shot.camera.position - origin) / factor;
@@ -151,7 +159,9 @@ impl GpuScene {
                 order.push(index);
                 continue;
             }
-            batch.sort(gpu, &self.pools[batch.pool], forward);
+            if self.device_sort.is_none() {
+                batch.sort(gpu, &self.pools[batch.pool], forward);
+            }
             let decal = self.surfaces_of_decals[index]
                 .as_deref()
                 .map(|surface| SeenDecal { surface, faces_camera: surface.is_empty() || batch.faces(camera) });
@@ -246,4 +256,9 @@ impl GpuScene {
         }
         groups
     }
+}
+
+/// Returns the axis of a shot's camera in world space.
+fn forward(shot: &Shot) -> Vec3 {
+    -shot.camera.view_from_world.row(2).truncate()
 }

@@ -12,10 +12,12 @@
 mod back_to_front;
 mod bindings;
 mod cache;
+mod compute;
 mod deferred_store;
 mod delivery;
 mod device;
 mod device_pose;
+mod device_sort;
 mod draw_in_order;
 mod error;
 mod first_shadows;

@@ -10,6 +10,7 @@ use crate::RenderError;
 use crate::back_to_front::surfaces_of_decals;
 use crate::cache::Cache;
 use crate::deferred_store::DeferredStore;
+use crate::device_sort::DeviceSort;
 use crate::first_shadows::{ShadowState, draw_first_floor_shadow, draw_first_shadows, shadow_state};
 use crate::frame_group::{LightMaps, frame_group};
 use crate::frame_plan::{FrameParts, FramePlan};
@@ -267,9 +268,10 @@ impl<'g> Renderer<'g> {
         let decals = surfaces_of_decals(scene, inputs.posed, model);
         let moving = (scene, inputs.posed, first_clip_time(scene));
         let moving = MovingModel::new(gpu, moving, (&pools, &batches), &triangles)?;
+        let device_sort = DeviceSort::new(gpu, &pools, &batches)?;
         let model = (materials, pools, batches);
         let shadows = (key_map, sun_map, kept_shadows);
-        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles, moving);
+        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles, moving, device_sort);
         // A moving model is drawn by only one renderer, and `DeferredStore` does not store its light. Therefore the
         // light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
@@ -363,7 +365,7 @@ impl<'g> Renderer<'g> {
                 floor.relight(self.gpu, &light.floor_ambient());
             }
         }
-        if self.gpu.poses_vertices() {
+        if self.gpu.draws_as_card() {
             self.gpu.queue.submit([encoder.finish()]);
         }
         Ok(())
@@ -375,7 +377,7 @@ impl<'g> Renderer<'g> {
         let state = shadow_state(shot, self.gpu_scene.moves());
         let has_maps = self.maps_of.take() == Some(state);
         let changed = self.shadows_of.replace(state) != Some(state);
-        self.gpu_scene.arrange(self.gpu, shot);
+        self.gpu_scene.arrange(self.gpu, shot, &mut recorder.encoder);
         let uniform = self.update(scene, shot);
         let mut plan = FramePlan { gpu_scene: &self.gpu_scene, recorder };
         if changed {

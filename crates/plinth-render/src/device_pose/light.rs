@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::RenderError;
 use crate::bindings;
-use crate::device_pose::pipelines::{Kernel, dispatch};
+use crate::compute::{Kernel, dispatch};
 use crate::gpu::Gpu;
 use crate::pose_light::LightBetween;
 use crate::upload::gathered_light::{LightSample, LightWords};
@@ -38,7 +38,7 @@ impl DeviceLight {
     /// Returns `None` if the processor interpolates the light. `pools` is the number of pools.
     /// Errors: if the driver rejects the shader.
     pub(crate) fn new(gpu: &Gpu, pools: usize) -> Result<Option<Self>, RenderError> {
-        if !gpu.poses_vertices() {
+        if !gpu.draws_as_card() {
             return Ok(None);
         }
         let entries = [bindings::uniform(0), bindings::storage(1), bindings::storage(2), bindings::written_storage(3)];

@@ -15,7 +15,8 @@ pub(crate) use light::DeviceLight;
 
 use crate::RenderError;
 use crate::bindings;
-use crate::device_pose::pipelines::{PosePipelines, dispatch};
+use crate::compute::dispatch;
+use crate::device_pose::pipelines::PosePipelines;
 use crate::device_pose::rest::{Posed, Rest};
 use crate::gpu::Gpu;
 use crate::upload::batch::Batch;
@@ -66,7 +67,7 @@ impl DevicePose {
         triangles: &TriangleWords,
     ) -> Result<Option<Self>, RenderError> {
         // The vertices of datasets are posed with double precision.
-        if !gpu.poses_vertices() || scene.is_dataset {
+        if !gpu.draws_as_card() || scene.is_dataset {
             return Ok(None);
         }
         let has_plain_batches = |i: usize| {

@@ -91,6 +91,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("pose", &[&["VERTICES", "NUMBERED", "TRIANGLES"]]),
     pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),
     pass!("expand_samples", &[&["", "MULTISAMPLED", "MULTISAMPLED SECOND"], &["", "WHOLE"]]),
+    pass!("sort_triangles", &[&["KEYS", "BLOCKS", "BLOCKS MERGE", "APART", "INDICES"]]),
     pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "ALPHA_TEST", "ALPHA_TEST BLEND"]]),
     pass!("surroundings", &[]),
     pass!("visibility", &[&["NUMBERED"], &["", "ALPHA_TEST", "ALPHA_TEST OPAQUE_TEXELS"]]),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::gpu::Gpu;
@@ -59,10 +59,35 @@ impl Transparency {
 #[derive(Clone)]
 pub(crate) struct Sortable {
     pub(crate) indices: Vec<[u32; 3]>,
-    pub(super) positions: Vec<Vec3>,
+    positions: Vec<Vec3>,
+    /// Mean of the positions.
+    center: DVec3,
+    facing: Facing,
+}
+
+/// The sums over all triangles of their normals, whose lengths are twice the areas, and of the scalar products of the normals
+/// and a corner.
+#[derive(Clone, Copy, Debug, Default)]
+struct Facing {
+    normal: DVec3,
+    offset: f64,
 }
 
 impl Sortable {
+    /// `indices` are the corners of the triangles as indices of `positions`.
+    pub(super) fn new(indices: Vec<[u32; 3]>, positions: Vec<Vec3>) -> Self {
+        let sum = positions.iter().map(|position| position.as_dvec3()).sum::<DVec3>();
+        let facing = |corners: &[u32; 3]| {
+            let [a, b, c] = corners.map(|i| positions[i as usize].as_dvec3());
+            let normal = (b - a).cross(c - a);
+            Facing { normal, offset: normal.dot(a) }
+        };
+        let joined = |a: Facing, b: Facing| Facing { normal: a.normal + b.normal, offset: a.offset + b.offset };
+        let facing = indices.iter().map(facing).fold(Facing::default(), joined);
+        let center = sum / positions.len().max(1) as f64;
+        Self { indices, positions, center, facing }
+    }
+
     /// Returns whether the triangles enclose a body.
     pub(crate) fn is_closed(&self) -> bool {
         is_closed(&self.indices, &self.positions)
@@ -104,10 +129,11 @@ impl Batch {
         match &mut self.transparency {
             // The pool of a sorted batch contains no other batch, so all vertices of the pool belong to this batch.
             Some(Transparency::Sorted(sortable)) => {
-                sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
+                let mut indices = std::mem::take(&mut sortable.indices);
                 for number in turned {
-                    sortable.indices[*number].swap(1, 2);
+                    indices[*number].swap(1, 2);
                 }
+                *sortable = Sortable::new(indices, vertices.iter().map(|v| Vec3::from(v.position)).collect());
             }
             Some(Transparency::VisibilityBuffer { center: known }) => *known = center(vertices, corners),
             None => {}
@@ -134,21 +160,15 @@ impl Batch {
     /// Returns whether the front of sorted triangles can be seen from a point. If triangles face different directions,
     /// the larger part of their area counts.
     pub(crate) fn faces(&self, point: Vec3) -> bool {
-        let Some(Sortable { indices, positions }) = self.sortable() else { return true };
-        let toward_point = |corners: &[u32; 3]| {
-            let [a, b, c] = corners.map(|i| positions[i as usize]);
-            (b - a).cross(c - a).dot(point - a)
-        };
-        indices.iter().map(toward_point).sum::<f32>() >= 0.0
+        let Some(Sortable { facing, .. }) = self.sortable() else { return true };
+        facing.normal.dot(point.as_dvec3()) >= facing.offset
     }
 
     /// Returns the mean depth along `forward`. Batches are sorted by this value.
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
         match &self.transparency {
             None => 0.0,
-            Some(Transparency::Sorted(s)) => {
-                s.positions.iter().map(|p| p.dot(forward)).sum::<f32>() / (s.positions.len().max(1) as f32)
-            }
+            Some(Transparency::Sorted(sortable)) => sortable.center.dot(forward.as_dvec3()) as f32,
             Some(Transparency::VisibilityBuffer { center }) => center.dot(forward),
         }
     }
@@ -171,6 +191,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_side_of_a_surface_with_several_triangles_is_that_of_most_of_its_area() {
+        let corners = [[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 0.0], [0.0, 1.0]];
+        let positions: Vec<Vec3> = corners.iter().map(|[x, y]| Vec3::new(*x, *y, 2.0)).collect();
+        // The large triangle faces +Z, and the small one −Z.
+        let mut batch = Batch {
+            material: 0,
+            pool: 0,
+            indices: 0..6,
+            vertices: 0..5,
+            bounds: (Vec3::ZERO, Vec3::ONE),
+            boxes: Vec::new(),
+            transparency: Some(Transparency::Sorted(Sortable::new(vec![[0, 1, 2], [0, 4, 3]], positions))),
+            sprites: None,
+        };
+        assert!(batch.faces(Vec3::new(9.0, 9.0, 2.5)) && !batch.faces(Vec3::new(0.0, 0.0, 1.5)));
+        assert!((batch.mean_depth(Vec3::Z) - 2.0).abs() < 1e-6 && (batch.mean_depth(-Vec3::X) + 1.0).abs() < 1e-6);
+        let vertices = corners.map(|[x, y]| PoseVertex { position: [x, y, 7.0], ..PoseVertex::default() });
+        batch.update(&vertices, &[], &[0, 1]);
+        assert!(!batch.faces(Vec3::new(9.0, 9.0, 7.5)) && batch.faces(Vec3::new(0.0, 0.0, 6.5)));
+        assert!((batch.mean_depth(Vec3::Z) - 7.0).abs() < 1e-6);
+    }
+
+    #[test]
     fn triangles_are_sorted_by_depth_and_equally_far_ones_by_their_indices() {
         let mut state = 1_u32;
         let mut random = |count: u32| {
@@ -181,7 +224,7 @@ mod tests {
         let mut coordinate = || f32::from(random(9) as u8) - 4.0;
         let positions: Vec<Vec3> = (0..500).map(|_| Vec3::new(coordinate(), coordinate(), coordinate())).collect();
         let indices: Vec<[u32; 3]> = (0..20_000).map(|_| [random(500), random(500), random(500)]).collect();
-        let sortable = Sortable { indices, positions };
+        let sortable = Sortable::new(indices, positions);
         for forward in [Vec3::X, -Vec3::Z, Vec3::new(0.3, -0.5, 0.1)] {
             let depth = |corners: &[u32; 3]| {
                 corners.iter().map(|corner| sortable.positions[*corner as usize]).sum::<Vec3>().dot(forward)

@@ -195,10 +195,10 @@ impl PoolBuilder {
     ) -> Result<(Pool, Vec<(usize, Batch)>), RenderError> {
         let transparency = || match used.material.drawn {
             DrawMode::Opaque => None,
-            _ if used.sorted => Some(Transparency::Sorted(Sortable {
-                indices: self.indices.as_chunks::<3>().0.to_vec(),
-                positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
-            })),
+            _ if used.sorted => Some(Transparency::Sorted(Sortable::new(
+                self.indices.as_chunks::<3>().0.to_vec(),
+                self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
+            ))),
             DrawMode::Glass | DrawMode::Blended => {
                 Some(Transparency::VisibilityBuffer { center: center(&self.pose, &self.indices) })
             }
@@ -221,7 +221,9 @@ impl PoolBuilder {
         let batches = self.batches.iter().map(|draft| (draft.number, batch(draft))).collect();
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let vertex = wgpu::BufferUsages::VERTEX | storage;
-        let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
+        // A graphics card writes the triangles of a sorted batch in their new order.
+        let written = if used.sorted { wgpu::BufferUsages::STORAGE } else { wgpu::BufferUsages::empty() };
+        let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST | written;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         let is_alpha_tested = used.material.is_alpha_tested.then_some(&self.surface[..]);
         let in_main_memory = used.in_main_memory && used.material.shares_pool();

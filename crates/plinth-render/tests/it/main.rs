@@ -9,10 +9,10 @@
 )]
 
 mod alone;
+mod as_card;
 mod bumps;
 mod cache;
 mod compiling;
-mod device_pose;
 mod devices;
 mod host_visibility;
 mod lamps;
