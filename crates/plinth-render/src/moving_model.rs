@@ -24,17 +24,21 @@ pub(crate) struct MovingModel {
 }
 
 impl MovingModel {
-    /// Prepares the poses of a model. `posed` are all posed primitives at `clip_time`, the time of the first shot.
+    /// Prepares the poses of a model. `posed` are all posed primitives at `clip_time`, the time of the first shot. `is_decal`
+    /// returns whether a batch is a decal.
     /// Errors: those of [`DevicePose::new`] and [`DeviceLight::new`].
     pub(crate) fn new(
         gpu: &Gpu,
         (scene, posed, clip_time): (&Scene, &[PosedPrimitive], Option<f32>),
-        (pools, batches): (&[Pool], &[Batch]),
+        (pools, batches, is_decal): (&[Pool], &[Batch], impl Fn(usize) -> bool),
         triangles: &TriangleWords,
     ) -> Result<Self, RenderError> {
         let moves = pools.iter().any(|pool| pool.moving);
-        let device_pose =
-            if moves { DevicePose::new(gpu, (scene, posed, clip_time), (pools, batches), triangles)? } else { None };
+        let device_pose = if moves {
+            DevicePose::new(gpu, (scene, posed, clip_time), (pools, batches, is_decal), triangles)?
+        } else {
+            None
+        };
         let device_light = if moves { DeviceLight::new(gpu, pools.len())? } else { None };
         let is_on_device = |i: usize| device_pose.as_ref().is_some_and(|device_pose| device_pose.poses(i));
         let mut on_processor = vec![false; posed.len()];

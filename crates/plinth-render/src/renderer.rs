@@ -267,7 +267,7 @@ impl<'g> Renderer<'g> {
         let pipelines = pipelines?;
         let decals = surfaces_of_decals(scene, inputs.posed, model);
         let moving = (scene, inputs.posed, first_clip_time(scene));
-        let moving = MovingModel::new(gpu, moving, (&pools, &batches), &triangles)?;
+        let moving = MovingModel::new(gpu, moving, (&pools, &batches, |batch| decals[batch].is_some()), &triangles)?;
         let device_sort = DeviceSort::new(gpu, &pools, &batches)?;
         let model = (materials, pools, batches);
         let shadows = (key_map, sun_map, kept_shadows);

@@ -10,8 +10,8 @@ struct Counts {
     // Number of vertices in the order of triangle numbers.
     numbered: u32,
     triangles: u32,
-    // Index of the pool's first triangle among all triangles.
-    first_triangle: u32,
+    // Index of the word of the first triangle, or `NO_WORDS` if the triangles are sorted and therefore have none.
+    first_word: u32,
 }
 
 // A vertex before it is posed.
@@ -184,6 +184,8 @@ fn cs(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) gro
 // One word per triangle of the model, as in pass/classify.wgsl.
 @group(1) @binding(1) var<storage, read_write> triangles: array<u32>;
 
+const NO_WORDS: u32 = 0xffffffffu;
+
 fn posed_position(corner: u32) -> vec3<f32> {
     let at = corner * POSE_WORDS;
     return bitcast<vec3<f32>>(vec3(pose[at], pose[at + 1u], pose[at + 2u]));
@@ -216,9 +218,12 @@ fn cs(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) gro
             pose[corner.z * POSE_WORDS + NORMAL_WORD] = normal;
         }
     }
+    if counts.first_word == NO_WORDS {
+        return;
+    }
     let mean = posed_normal(corner.x) + posed_normal(corner.y) + posed_normal(corner.z);
     let e = vec2<u32>(round((octahedral(mean) * 0.5 + 0.5) * 255.0));
-    let at = counts.first_triangle + triangle;
+    let at = counts.first_word + triangle;
     triangles[at] = (triangles[at] & 0xffffu) | (e.x << 16u) | (e.y << 24u);
 }
 #endif

@@ -1,8 +1,8 @@
 //! Poses moving triangles on a graphics card: skins, morph targets and moving nodes. The processor computes only the
 //! transforms, so its work does not grow with the number of vertices.
 //!
-//! On a software driver, the processor poses all vertices (decision 0002). It always poses points, lines, and triangles that
-//! are sorted, because it sorts and places them for each frame.
+//! On a software driver, the processor poses all vertices (decision 0002). It always poses points and lines, which have other
+//! buffers, and decals, whose sides it determines for each frame.
 
 mod light;
 mod pipelines;
@@ -17,7 +17,7 @@ use crate::RenderError;
 use crate::bindings;
 use crate::compute::dispatch;
 use crate::device_pose::pipelines::PosePipelines;
-use crate::device_pose::rest::{Posed, Rest};
+use crate::device_pose::rest::{Mean, Posed, Rest};
 use crate::gpu::Gpu;
 use crate::upload::batch::Batch;
 use crate::upload::geometry::filled;
@@ -31,8 +31,11 @@ struct Counts {
     vertices: u32,
     numbered: u32,
     triangles: u32,
-    first_triangle: u32,
+    first_word: u32,
 }
+
+/// The value of `Counts::first_word` for triangles without words (`NO_WORDS` in the shader).
+const NO_WORDS: u32 = u32::MAX;
 
 /// The pools that a graphics card poses.
 pub(crate) struct DevicePose {
@@ -46,6 +49,8 @@ pub(crate) struct DevicePose {
 /// A pool with everything that is needed to pose it.
 struct PosedPool {
     rest: Rest,
+    /// The mean position of the triangles of a transmissive or blended batch.
+    mean: Option<Mean>,
     counts: Counts,
     transforms: wgpu::Buffer,
     morph_weights: wgpu::Buffer,
@@ -63,7 +68,7 @@ impl DevicePose {
     pub(crate) fn new(
         gpu: &Gpu,
         (scene, posed, clip_time): (&Scene, &[PosedPrimitive], Option<f32>),
-        (pools, batches): (&[Pool], &[Batch]),
+        (pools, batches, is_decal): (&[Pool], &[Batch], impl Fn(usize) -> bool),
         triangles: &TriangleWords,
     ) -> Result<Option<Self>, RenderError> {
         // The vertices of datasets are posed with double precision.
@@ -71,10 +76,11 @@ impl DevicePose {
             return Ok(None);
         }
         let has_plain_batches = |i: usize| {
-            let mut own = batches.iter().filter(|batch| batch.pool == i);
-            own.all(|batch| batch.transparency.is_none() && batch.sprites.is_none())
+            let mut own = batches.iter().enumerate().filter(|(_, batch)| batch.pool == i);
+            own.all(|(number, batch)| batch.sprites.is_none() && !is_decal(number))
         };
         let can_be_posed = |(i, pool): (usize, &Pool)| pool.moving && pool.host.is_none() && has_plain_batches(i);
+        let is_opaque = |i: usize| batches.iter().all(|batch| batch.pool != i || batch.transparency.is_none());
         let chosen: Vec<bool> = pools.iter().enumerate().map(can_be_posed).collect();
         if !chosen.contains(&true) {
             return Ok(None);
@@ -84,15 +90,20 @@ impl DevicePose {
             primitives_of(pools.iter().zip(&chosen).filter_map(|(pool, chosen)| chosen.then_some(pool)), posed.len());
         let transforms = scene.pose_transforms(clip_time, &members);
         let mirrored: Vec<bool> = posed.iter().map(|one| one.mirrored).collect();
-        let prepared = |(pool, chosen): (&Pool, bool)| {
+        let prepared = |((i, pool), chosen): ((usize, &Pool), bool)| {
             if !chosen {
                 return Ok(None);
             }
             let rest = Rest::of(scene, posed, pool, &transforms);
             let first = rest.posed(&transforms, &mirrored);
-            PosedPool::new(gpu, &pipelines, (pool, triangles), rest, &first)
+            let mean = if is_opaque(i) { None } else { rest.mean(&pool.corners) };
+            // A pool of several primitives would have no mean position.
+            if mean.is_none() && !is_opaque(i) {
+                return Ok(None);
+            }
+            PosedPool::new(gpu, &pipelines, (pool, triangles), (rest, mean), &first)
         };
-        let made = pools.iter().zip(chosen).map(prepared).collect::<Result<Vec<_>, RenderError>>()?;
+        let made = pools.iter().enumerate().zip(chosen).map(prepared).collect::<Result<Vec<_>, RenderError>>()?;
         let used = pools.iter().zip(&made).filter_map(|(pool, made)| made.as_ref().map(|_| pool));
         let contains = primitives_of(used, posed.len());
         Ok(contains.contains(&true).then_some(Self { pipelines, pools: made, contains }))
@@ -121,7 +132,9 @@ impl DevicePose {
             posed.rest.find_mirrored(&transforms, mirrored);
             let now = posed.rest.posed(&transforms, mirrored);
             posed.write(gpu, &now);
-            pool.place(gpu, mirrored, &now.bounds, batches.iter_mut().filter(|batch| batch.pool == i));
+            let center = posed.mean.as_ref().and_then(|mean| posed.rest.posed_mean(mean, &transforms));
+            let own = batches.iter_mut().filter(|batch| batch.pool == i);
+            pool.place(gpu, mirrored, (&now.bounds, center), own);
             posed.record(&self.pipelines, &mut pass);
         }
     }
@@ -141,7 +154,7 @@ impl PosedPool {
         gpu: &Gpu,
         pipelines: &PosePipelines,
         (pool, triangles): (&Pool, &TriangleWords),
-        rest: Rest,
+        (rest, mean): (Rest, Option<Mean>),
         first: &Posed,
     ) -> Result<Option<Self>, RenderError> {
         let Some((numbered, order)) = pool.numbered.get().and_then(|numbered| Some((numbered, numbered.order()?)))
@@ -156,7 +169,7 @@ impl PosedPool {
             vertices: rest.vertices.len() as u32,
             numbered: order.len() as u32,
             triangles: pool.triangle_count() as u32,
-            first_triangle: pool.first_triangle - FIRST_TRIANGLE,
+            first_word: if pool.is_sorted() { NO_WORDS } else { pool.first_triangle - FIRST_TRIANGLE },
         };
         let storage = |label: &str, bytes: &[u8]| filled(gpu, label, bytes, wgpu::BufferUsages::STORAGE);
         let uniform = filled(gpu, "pose counts", bytemuck::bytes_of(&counts), wgpu::BufferUsages::UNIFORM)?;
@@ -175,6 +188,7 @@ impl PosedPool {
             vertices: group("pose vertices", &pipelines.vertices.layout, &[&rows, &displacements, &morph_weights]),
             numbered: group("pose numbered", &pipelines.numbered.layout, &[&order, &numbered.positions]),
             triangles: group("pose triangles", &pipelines.triangles.layout, &[&pool.packed_corners, &triangles.buffer]),
+            mean,
             rest: Rest { vertices: Vec::new(), displacements: Vec::new(), ..rest },
             counts,
             transforms: rows,

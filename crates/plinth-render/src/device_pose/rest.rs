@@ -1,7 +1,7 @@
 //! The vertices of a moving pool before they are posed, and how far they can get in a pose.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{DMat3, DMat4, DVec3, Vec3};
+use glam::{DMat3, DMat4, DVec3, DVec4, Vec3};
 use plinth_model::{MorphTarget, Primitive};
 use plinth_scene::{PoseTransform, PosedPrimitive, Scene, VertexTransforms};
 use rayon::prelude::*;
@@ -67,6 +67,15 @@ pub(super) struct RestPiece {
     target_boxes: Vec<Option<Bounds>>,
 }
 
+/// The mean position of the corners of a pool's triangles, as a sum that depends on the pose only through the transforms and the
+/// weights of the morph targets.
+pub(super) struct Mean {
+    /// For each transform, the weighted mean of the corners. The last number is the sum of the weights.
+    corners: Vec<DVec4>,
+    /// For each morph target and transform, the weighted mean of the displacements of the corners.
+    displacements: Vec<Vec<DVec4>>,
+}
+
 /// A pool in one pose, as the device gets it.
 #[derive(Default)]
 pub(super) struct Posed {
@@ -114,6 +123,42 @@ impl Rest {
         }
     }
 
+    /// Returns the mean position of the corners of triangles, for pools of only one primitive. `corners` are indices of vertices.
+    pub(super) fn mean(&self, corners: &[u32]) -> Option<Mean> {
+        let [piece] = self.pieces.as_slice() else { return None };
+        let (transforms, targets) = (piece.boxes.len(), piece.target_boxes.len());
+        let mut mean = Mean {
+            corners: vec![DVec4::ZERO; transforms],
+            displacements: vec![vec![DVec4::ZERO; transforms]; targets],
+        };
+        for corner in corners {
+            let vertex = &self.vertices[*corner as usize];
+            for (transform, weight) in vertex.influences(transforms) {
+                let weight = f64::from(weight) / corners.len() as f64;
+                mean.corners[transform] += Vec3::from(vertex.position).as_dvec3().extend(1.0) * weight;
+                for (target, of_target) in mean.displacements.iter_mut().enumerate() {
+                    let at = piece.first_displacement + target * piece.vertices + vertex.number as usize;
+                    let [position, ..] = self.displacements[at];
+                    of_target[transform] += Vec3::from(position).as_dvec3().extend(0.0) * weight;
+                }
+            }
+        }
+        Some(mean)
+    }
+
+    /// Returns the mean position in the pose that `transforms` describe.
+    pub(super) fn posed_mean(&self, mean: &Mean, transforms: &[Option<PoseTransform>]) -> Option<Vec3> {
+        let piece = self.pieces.first()?;
+        let transform = transforms[piece.posed].as_ref()?;
+        let center = DMat4::from_translation(piece.center);
+        let of_matrix = |(i, matrix): (usize, DMat4)| {
+            let targets = mean.displacements.iter().zip(&transform.morph_weights);
+            let sum = targets.fold(mean.corners[i], |sum, (of, weight)| sum + of[i] * f64::from(*weight));
+            (matrix * center * sum).truncate()
+        };
+        Some(matrices(transform).into_iter().enumerate().map(of_matrix).sum::<DVec3>().as_vec3())
+    }
+
     /// Returns the pool in the pose that `transforms` describe.
     pub(super) fn posed(&self, transforms: &[Option<PoseTransform>], mirrored: &[bool]) -> Posed {
         let mut out = Posed::default();
@@ -123,6 +168,17 @@ impl Rest {
             }
         }
         out
+    }
+}
+
+impl RestVertex {
+    /// Returns the indices of the transforms that move the vertex, and their weights. Without a skin, there is one transform.
+    /// With a skin, there is one for each joint, and a last one for joints that the skin lacks.
+    fn influences(&self, transforms: usize) -> impl Iterator<Item = (usize, f32)> {
+        let has_skin = transforms > 1;
+        let joints = self.joints.into_iter().zip(self.weights).filter(move |(_, weight)| has_skin && *weight > 0.0);
+        let only = (!has_skin).then_some((0, 1.0));
+        only.into_iter().chain(joints.map(move |(joint, weight)| (usize::from(joint).min(transforms - 1), weight)))
     }
 }
 
@@ -168,18 +224,8 @@ impl RestPiece {
 
     fn pose(&self, transform: &PoseTransform, mirrored: bool, out: &mut Posed) {
         let (first_transform, first_weight) = (out.transforms.len() as u32, out.morph_weights.len() as u32);
-        let rows = |matrix: &DMat4| rows(*matrix, self.center);
-        let joints = match &transform.vertices {
-            VertexTransforms::Rigid(world) => {
-                out.transforms.push(rows(world));
-                0
-            }
-            VertexTransforms::Skin(joints) => {
-                out.transforms.extend(joints.iter().map(rows));
-                out.transforms.push(rows(&DMat4::IDENTITY));
-                joints.len() as u32
-            }
-        };
+        out.transforms.extend(matrices(transform).into_iter().map(|matrix| rows(matrix, self.center)));
+        let joints = self.joint_shares.len() as u32;
         // A target without a weight has no effect.
         let weight = |target: usize| transform.morph_weights.get(target).copied().unwrap_or(0.0);
         out.morph_weights.extend((0..self.target_boxes.len()).map(weight));
@@ -208,22 +254,25 @@ impl RestPiece {
             most += a.max(b);
         }
         let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
-        let identity = DMat4::IDENTITY;
-        let transforms: Vec<&DMat4> = match &transform.vertices {
-            VertexTransforms::Rigid(world) => vec![world],
-            VertexTransforms::Skin(joints) => joints.iter().chain([&identity]).collect(),
-        };
-        let moved = transforms.into_iter().zip(&self.boxes);
+        let moved = matrices(transform).into_iter().zip(&self.boxes);
         for (matrix, (box_low, box_high)) in moved.filter_map(|(matrix, of)| Some(matrix).zip(*of)) {
             let (a, b) = (box_low.as_dvec3() + least, box_high.as_dvec3() + most);
             let (middle, half) = (matrix.transform_point3((a + b) * 0.5 + self.center), (b - a) * 0.5);
-            let linear = DMat3::from_mat4(*matrix);
+            let linear = DMat3::from_mat4(matrix);
             let reach = linear.x_axis.abs() * half.x + linear.y_axis.abs() * half.y + linear.z_axis.abs() * half.z;
             (low, high) = (low.min(middle - reach), high.max(middle + reach));
         }
         // The device rounds the positions of the vertices.
         let slack = DVec3::splat(ROUNDING * low.abs().max(high.abs()).max_element());
         ((low - slack).as_vec3(), (high + slack).as_vec3())
+    }
+}
+
+/// Returns all transforms of a primitive: the only one, or those of the joints and a last one for joints that the skin lacks.
+fn matrices(transform: &PoseTransform) -> Vec<DMat4> {
+    match &transform.vertices {
+        VertexTransforms::Rigid(world) => vec![*world],
+        VertexTransforms::Skin(joints) => joints.iter().copied().chain([DMat4::IDENTITY]).collect(),
     }
 }
 
@@ -362,6 +411,30 @@ mod tests {
                 let (least, most) = points().fold((Vec3::MAX, Vec3::MIN), |(a, b), p| (a.min(*p), b.max(*p)));
                 let ratio = (high - low).max_element() / (most - least).max_element();
                 assert!(ratio < 4.0, "skin: {is_skin}, time {time}: the box is {ratio} times as large as the vertices");
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_of_posed_corners_follows_from_the_transforms() {
+        for is_skin in [false, true] {
+            let scene = bent_row(is_skin);
+            let primitive = &scene.model.meshes[0].primitives[0];
+            let transforms = |time: f32| scene.pose_transforms(Some(time), &[true]);
+            let piece = RestPiece::of(primitive, 0, transforms(0.0)[0].as_ref().unwrap(), 0);
+            let displaced = |v: usize| displacement(primitive, &primitive.morph_targets[0], v);
+            let rest = Rest {
+                vertices: (0..11).map(|v| rest_vertex(primitive, piece.center, 0, v)).collect(),
+                displacements: (0..11).map(displaced).collect(),
+                pieces: vec![piece],
+            };
+            let mean = rest.mean(&primitive.indices).unwrap();
+            for time in [0.0, 0.3, 1.0] {
+                let posed = &scene.pose(Some(time))[0].positions;
+                let sum: Vec3 = primitive.indices.iter().map(|v| posed[*v as usize]).sum();
+                let expected = sum / primitive.indices.len() as f32;
+                let found = rest.posed_mean(&mean, &transforms(time)).unwrap();
+                assert!(found.distance(expected) < 1e-5, "skin: {is_skin}, time {time}: {found}, expected {expected}");
             }
         }
     }

@@ -140,6 +140,15 @@ impl Batch {
         }
     }
 
+    /// Updates the mean position of the triangles of a transmissive or blended batch whose vertices the device poses.
+    pub(super) fn place(&mut self, center: Vec3) {
+        match &mut self.transparency {
+            Some(Transparency::Sorted(sortable)) => sortable.center = center.as_dvec3(),
+            Some(Transparency::VisibilityBuffer { center: known }) => *known = center,
+            None => {}
+        }
+    }
+
     /// Returns the data for sorting the triangles. `None` if they are not sorted.
     pub(crate) fn sortable(&self) -> Option<&Sortable> {
         self.transparency.as_ref().and_then(Transparency::sortable)

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use glam::Vec3;
 use plinth_bake::BakedMesh;
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
@@ -57,7 +58,7 @@ pub(crate) struct Pool {
     /// The range of the pool's triangles among the triangles of its pieces.
     pub(super) triangles: Range<usize>,
     /// Vertex indices of the triangle corners. Empty if the pool does not move.
-    pub(super) corners: Vec<u32>,
+    pub(crate) corners: Vec<u32>,
 }
 
 /// The batches and their pools.
@@ -82,6 +83,11 @@ impl Pool {
     /// Returns the indices of the posed primitives in the pool.
     pub(crate) fn posed_primitives(&self) -> impl Iterator<Item = usize> {
         self.pieces.iter().map(|piece| piece.posed)
+    }
+
+    /// Returns whether the triangles are sorted from back to front.
+    pub(crate) const fn is_sorted(&self) -> bool {
+        self.mirrored_at_first.is_some()
     }
 
     /// Returns the number of triangles of a pool that moves.
@@ -205,12 +211,13 @@ impl Pool {
     }
 
     /// Follows a new pose that the device computes. `mirrored` has one entry per posed primitive, and `bounds` one box per
-    /// piece. `batches` are the batches of the pool in the order of their triangles.
+    /// piece. `center` is the mean position of the triangles if the pool has a transmissive or blended batch. `batches` are the
+    /// batches of the pool in the order of their triangles.
     pub(crate) fn place<'a>(
         &mut self,
         gpu: &Gpu,
         mirrored: &[bool],
-        bounds: &[Bounds],
+        (bounds, center): (&[Bounds], Option<Vec3>),
         batches: impl Iterator<Item = &'a mut Batch>,
     ) {
         self.turn(gpu, |posed| mirrored[posed]);
@@ -218,6 +225,9 @@ impl Pool {
             let own = self.pieces.iter().zip(bounds).filter(|(piece, _)| piece.batch == place && piece.vertices > 0);
             let own: Vec<Bounds> = own.map(|(_, bounds)| *bounds).collect();
             batch.bounds = around(&own);
+            if let Some(center) = center {
+                batch.place(center);
+            }
             // A pool of one batch has no boxes.
             if !batch.boxes.is_empty() {
                 batch.boxes = own;

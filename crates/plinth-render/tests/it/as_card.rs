@@ -7,7 +7,7 @@ use glam::{Mat4, Quat, Vec3};
 use plinth_frame::PixelFormat;
 use plinth_model::{
     AlphaMode, Animation, Anisotropy, Channel, Interpolation, Material, Model, MorphTarget, Node, Primitive, Property,
-    Skin, Transform, Trs,
+    Skin, Transform, Transmission, Trs,
 };
 use plinth_render::{Gpu, GpuOptions, Picture, Renderer};
 use plinth_scene::Scene;
@@ -136,6 +136,21 @@ fn turning() -> Model {
     playing(model, 0, Property::Rotation, quarter_turn())
 }
 
+/// Returns the model with materials that let light through. Its batches are drawn from back to front.
+fn blended(mut model: Model) -> Model {
+    for material in &mut model.materials {
+        (material.alpha_mode, material.base_color[3], material.double_sided) = (AlphaMode::Blend, 0.6, true);
+    }
+    model
+}
+
+/// Returns the model with a material of glass for its first part, which is drawn through a visibility buffer.
+fn transmissive(mut model: Model) -> Model {
+    let glass = Transmission { factor: 0.8, ..Transmission::default() };
+    model.materials[0] = Material { transmission: Some(glass), perceptual_roughness: 0.1, ..Material::default() };
+    model
+}
+
 /// Returns a model that shrinks and becomes its mirror image.
 fn mirroring() -> Model {
     let (brushed, metal) = brushed();
@@ -170,6 +185,10 @@ fn the_device_poses_vertices_as_the_processor_does() {
         ("bending", bending()),
         ("morphing", morphing(false)),
         ("flat", morphing(true)),
+        ("bending and blended", blended(bending())),
+        ("flat and blended", blended(morphing(true))),
+        ("turning and blended", blended(turning())),
+        ("bending and transmissive", transmissive(bending())),
         ("turning", turning()),
         ("mirroring", mirroring()),
         ("far away", far_away()),
