@@ -64,8 +64,7 @@ impl GpuScene {
         (key_map, sun_map, kept_shadows): (ShadowMap, ShadowMap, KeptShadows),
         sprite_reach: u32,
         triangles: TriangleWords,
-        moving: MovingModel,
-        device_sort: Option<DeviceSort>,
+        (moving, device_sort): (MovingModel, Option<DeviceSort>),
     ) -> Self {
         let order = (0..batches.len()).collect();
         let grow = (Vec3::ZERO, 1.0);

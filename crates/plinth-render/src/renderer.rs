@@ -268,10 +268,10 @@ impl<'g> Renderer<'g> {
         let decals = surfaces_of_decals(scene, inputs.posed, model);
         let moving = (scene, inputs.posed, first_clip_time(scene));
         let moving = MovingModel::new(gpu, moving, (&pools, &batches, |batch| decals[batch].is_some()), &triangles)?;
-        let device_sort = DeviceSort::new(gpu, &pools, &batches)?;
+        let prepared = (moving, DeviceSort::new(gpu, &pools, &batches)?);
         let model = (materials, pools, batches);
         let shadows = (key_map, sun_map, kept_shadows);
-        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles, moving, device_sort);
+        let gpu_scene = GpuScene::new(model, decals, pipelines, shadows, sprite_reach, triangles, prepared);
         // A moving model is drawn by only one renderer, and `DeferredStore` does not store its light. Therefore the
         // light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));

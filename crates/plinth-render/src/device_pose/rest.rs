@@ -284,7 +284,9 @@ const ROUNDING: f64 = 1e-5;
 
 fn center(positions: &[[f32; 3]]) -> DVec3 {
     let mut around = None;
-    positions.iter().for_each(|p| widen(&mut around, Vec3::from(*p)));
+    for position in positions {
+        widen(&mut around, Vec3::from(*position));
+    }
     around.map_or(DVec3::ZERO, |(low, high)| (low.as_dvec3() + high.as_dvec3()) * 0.5)
 }
 

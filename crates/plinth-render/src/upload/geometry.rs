@@ -1,8 +1,9 @@
 //! Converts the model to batches. A batch contains triangles in world space that have the same material.
 //!
-//! The pose of the model is computed on the CPU, and the vertex shader only projects the vertices, because software
+//! The first pose of the model is computed on the CPU, and the vertex shader only projects the vertices, because software
 //! drivers run the vertex shader on one thread. Geometry that does not move is merged by material. Geometry that moves
-//! is merged separately, and is uploaded for each frame.
+//! is merged separately. For other poses, a graphics card computes its vertices (`device_pose/`), or the CPU does so and
+//! uploads them.
 //!
 //! A draw call takes a software driver as long as shading some hundred pixels. Therefore opaque batches share their
 //! buffers (a pool), and passes that need no material draw many batches with one call.
