@@ -88,6 +88,12 @@ impl Sortable {
         Self { indices, positions, center, facing }
     }
 
+    /// Returns the mean depth along `forward`. It is computed with double precision: surfaces at the same place, such as both sides
+    /// of a sheet, would otherwise change their order from frame to frame.
+    fn mean_depth(&self, forward: Vec3) -> f32 {
+        self.center.dot(forward.as_dvec3()) as f32
+    }
+
     /// Returns whether the triangles enclose a body.
     pub(crate) fn is_closed(&self) -> bool {
         is_closed(&self.indices, &self.positions)
@@ -177,7 +183,7 @@ impl Batch {
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
         match &self.transparency {
             None => 0.0,
-            Some(Transparency::Sorted(sortable)) => sortable.center.dot(forward.as_dvec3()) as f32,
+            Some(Transparency::Sorted(sortable)) => sortable.mean_depth(forward),
             Some(Transparency::VisibilityBuffer { center }) => center.dot(forward),
         }
     }
@@ -220,6 +226,20 @@ mod tests {
         batch.update(&vertices, &[], &[0, 1]);
         assert!(!batch.faces(Vec3::new(9.0, 9.0, 7.5)) && batch.faces(Vec3::new(0.0, 0.0, 6.5)));
         assert!((batch.mean_depth(Vec3::Z) - 7.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn surfaces_at_the_same_place_have_the_same_depth_whatever_the_order_of_their_vertices() {
+        let sortable = |numbers: Vec<u32>| {
+            let at =
+                |i: &u32| Vec3::new((*i as f32 * 0.7).sin(), (*i as f32 * 1.3).cos() * 0.4, *i as f32 * 1e-3 + 0.3);
+            Sortable::new(vec![[0, 1, 2]], numbers.iter().map(at).collect())
+        };
+        let (inside, outside) = (sortable((0..400).collect()), sortable((0..400).rev().collect()));
+        for angle in 0..60 {
+            let forward = Vec3::from((f32::sin(angle as f32 * 0.1), 0.3, f32::cos(angle as f32 * 0.1)));
+            assert_eq!(inside.mean_depth(forward), outside.mean_depth(forward), "{forward}");
+        }
     }
 
     #[test]
