@@ -23,12 +23,18 @@ struct Mix {
 /// The light of all pools in the two baked poses around the current pose.
 pub(crate) struct DeviceLight {
     kernel: Kernel,
-    pools: Vec<Option<MixedLight>>,
+    pools: Vec<Option<KnownLight>>,
+}
+
+/// The numbers of two poses, and the light of a pool in them. There is no light if its samples in the poses do not correspond to
+/// each other.
+struct KnownLight {
+    poses: (i32, i32),
+    mixed: Option<MixedLight>,
 }
 
 /// The light of a pool in two poses.
 struct MixedLight {
-    poses: (i32, i32),
     count: u32,
     uniform: wgpu::Buffer,
     group: wgpu::BindGroup,
@@ -65,9 +71,10 @@ impl DeviceLight {
         }
         if known.as_ref().is_none_or(|known| known.poses != light.poses) {
             let [before, after] = [0, 1].map(|end| pool.light_words(&|m| light.ends(m)[end]));
-            *known = MixedLight::new(gpu, &self.kernel, (layout, pool), light.poses, &before, &after)?;
+            let mixed = MixedLight::new(gpu, &self.kernel, (layout, pool), &before, &after)?;
+            *known = Some(KnownLight { poses: light.poses, mixed });
         }
-        let Some(known) = known else { return Ok(false) };
+        let Some(known) = known.as_ref().and_then(|known| known.mixed.as_ref()) else { return Ok(false) };
         gpu.write(&known.uniform, 0, bytemuck::bytes_of(&Mix { count: known.count, share: light.share }));
         let mut pass =
             encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("light"), timestamp_writes: None });
@@ -85,7 +92,6 @@ impl MixedLight {
         gpu: &Gpu,
         kernel: &Kernel,
         (layout, pool): (&wgpu::BindGroupLayout, &mut Pool),
-        poses: (i32, i32),
         before: &LightWords,
         after: &LightWords,
     ) -> Result<Option<Self>, RenderError> {
@@ -102,6 +108,6 @@ impl MixedLight {
             filled(gpu, "light share", bytemuck::bytes_of(&Mix { count, share: 0.0 }), wgpu::BufferUsages::UNIFORM)?;
         let entries = [&uniform, &before, &after, pool.light.samples()].map(|buffer| buffer.as_entire_binding());
         let group = bindings::group(&gpu.device, "light of two poses", &kernel.layout, &entries);
-        Ok(Some(Self { poses, count, uniform, group }))
+        Ok(Some(Self { count, uniform, group }))
     }
 }
