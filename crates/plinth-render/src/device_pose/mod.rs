@@ -94,7 +94,9 @@ impl DevicePose {
             if !chosen {
                 return Ok(None);
             }
-            let rest = Rest::of(scene, posed, pool, &transforms);
+            let Some(rest) = Rest::of(scene, posed, pool, &transforms, gpu.max_storage_bytes()) else {
+                return Ok(None);
+            };
             let first = rest.posed(&transforms, &mirrored);
             let mean = if is_opaque(i) { None } else { rest.mean(&pool.corners) };
             // A pool of several primitives would have no mean position.
@@ -148,8 +150,8 @@ fn primitives_of<'a>(pools: impl Iterator<Item = &'a Pool>, count: usize) -> Vec
 }
 
 impl PosedPool {
-    /// Uploads everything that is needed to pose a pool. `first` is any pose; only its size matters. Returns `None` if the
-    /// morph targets are too large for the device.
+    /// Uploads everything that is needed to pose a pool. `first` is any pose; only its size matters. Returns `None` if
+    /// the pool does not move.
     fn new(
         gpu: &Gpu,
         pipelines: &PosePipelines,
@@ -161,10 +163,6 @@ impl PosedPool {
         else {
             return Ok(None);
         };
-        let largest = size_of_val(&*rest.vertices).max(size_of_val(&*rest.displacements)) as u64;
-        if largest > gpu.max_storage_bytes() {
-            return Ok(None);
-        }
         let counts = Counts {
             vertices: rest.vertices.len() as u32,
             numbered: order.len() as u32,

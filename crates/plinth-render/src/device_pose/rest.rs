@@ -1,5 +1,7 @@
 //! The vertices of a moving pool before they are posed, and how far they can get in a pose.
 
+use std::collections::BTreeMap;
+
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DMat4, DVec3, DVec4, Vec3};
 use plinth_model::{MorphTarget, Primitive};
@@ -8,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::upload::boxes::Bounds;
 use crate::upload::geometry::{MIN_VERTICES, primitive_of, uv_of};
-use crate::upload::pool::Pool;
+use crate::upload::pool::{Pool, VertexRange};
 
 /// Counterpart of the WGSL struct `RestVertex` in `pass/pose.wgsl`.
 #[repr(C)]
@@ -42,11 +44,14 @@ pub(super) struct PosedPiece {
 /// The rows of an affine transform to world space.
 pub(super) type TransformRows = [[f32; 4]; 3];
 
+/// The displacements of a vertex's position, normal and tangent.
+type Displacement = [[f32; 3]; 3];
+
 /// Everything about a pool that does not depend on the pose.
 pub(super) struct Rest {
     pub(super) vertices: Vec<RestVertex>,
-    /// Position, normal and tangent for each morph target and vertex of each piece.
-    pub(super) displacements: Vec<[[f32; 3]; 3]>,
+    /// One element for each morph target and vertex of each primitive. Instances of a primitive share them.
+    pub(super) displacements: Vec<Displacement>,
     pub(super) pieces: Vec<RestPiece>,
 }
 
@@ -88,30 +93,40 @@ pub(super) struct Posed {
 
 impl Rest {
     /// Collects the vertices of a pool. `posed` are all posed primitives, and `transforms` has an entry for each of them; only
-    /// those of the pool are needed.
+    /// those of the pool are needed. Returns `None` if a buffer would be larger than `most_bytes`.
     pub(super) fn of(
         scene: &Scene,
         posed: &[PosedPrimitive],
         pool: &Pool,
         transforms: &[Option<PoseTransform>],
-    ) -> Self {
+        most_bytes: u64,
+    ) -> Option<Self> {
+        let primitive = |piece: &VertexRange| primitive_of(scene, &posed[piece.posed]);
+        let parts: Vec<&Primitive> = pool.pieces.iter().map(primitive).collect::<Option<_>>()?;
+        let (places, displacements) = displacement_places(&parts);
+        let vertices = parts.iter().map(|primitive| primitive.positions.len()).sum::<usize>();
+        let largest = (vertices * size_of::<RestVertex>()).max(displacements * size_of::<Displacement>());
+        if largest as u64 > most_bytes {
+            return None;
+        }
         let mut out = Self { vertices: Vec::new(), displacements: Vec::new(), pieces: Vec::new() };
-        for piece in &pool.pieces {
-            let (number, first) = (out.pieces.len() as u32, out.displacements.len());
-            let primitive = primitive_of(scene, &posed[piece.posed]);
-            let Some((primitive, transform)) = primitive.zip(transforms[piece.posed].as_ref()) else { continue };
-            let rest = RestPiece::of(primitive, piece.posed, transform, first);
+        for ((number, piece), (primitive, first)) in (0..).zip(&pool.pieces).zip(parts.into_iter().zip(places)) {
+            let rest = RestPiece::of(primitive, piece.posed, transforms[piece.posed].as_ref()?, first);
             let vertices = (0..primitive.positions.len()).into_par_iter().with_min_len(MIN_VERTICES);
             out.vertices.par_extend(vertices.map(|v| rest_vertex(primitive, rest.center, number, v)));
-            for target in &primitive.morph_targets {
-                out.displacements.extend((0..primitive.positions.len()).map(|v| displacement(primitive, target, v)));
+            // The instances of a primitive share its displacements.
+            if first == out.displacements.len() {
+                for target in &primitive.morph_targets {
+                    let vertices = 0..primitive.positions.len();
+                    out.displacements.extend(vertices.map(|v| displacement(primitive, target, v)));
+                }
             }
             out.pieces.push(rest);
         }
         if let Some(chosen) = &pool.chosen {
             out.vertices = chosen.iter().map(|v| out.vertices[*v as usize]).collect();
         }
-        out
+        Some(out)
     }
 
     /// Stores in `mirrored` for each posed primitive of the pool whether its triangles are mirrored.
@@ -314,8 +329,23 @@ fn rest_vertex(primitive: &Primitive, center: DVec3, piece: u32, v: usize) -> Re
     }
 }
 
-/// Returns the displacements of a vertex's position, normal and tangent. Attributes that the primitive lacks are not displaced.
-fn displacement(primitive: &Primitive, target: &MorphTarget, v: usize) -> [[f32; 3]; 3] {
+/// Returns for each primitive the index of its first displacement, and the number of all displacements.
+fn displacement_places(parts: &[&Primitive]) -> (Vec<usize>, usize) {
+    let mut known: BTreeMap<*const Primitive, usize> = BTreeMap::new();
+    let mut count = 0;
+    let mut place = |primitive: &&Primitive| {
+        *known.entry(std::ptr::from_ref(*primitive)).or_insert_with(|| {
+            let first = count;
+            count += primitive.morph_targets.len() * primitive.positions.len();
+            first
+        })
+    };
+    let places = parts.iter().map(&mut place).collect();
+    (places, count)
+}
+
+/// Returns the displacements of a vertex. Attributes that the primitive lacks are not displaced.
+fn displacement(primitive: &Primitive, target: &MorphTarget, v: usize) -> Displacement {
     let of = |list: &[[f32; 3]], has: bool| list.get(v).filter(|_| has).copied().unwrap_or_default();
     [
         of(&target.positions, true),
@@ -439,6 +469,17 @@ mod tests {
                 assert!(found.distance(expected) < 1e-5, "skin: {is_skin}, time {time}: {found}, expected {expected}");
             }
         }
+    }
+
+    #[test]
+    fn instances_share_the_displacements_of_their_primitive() {
+        let of = |targets: usize, vertices: usize| Primitive {
+            positions: vec![[0.0; 3]; vertices],
+            morph_targets: vec![MorphTarget::default(); targets],
+            ..Primitive::default()
+        };
+        let [plain, one, two] = [of(0, 9), of(1, 3), of(2, 5)];
+        assert_eq!(displacement_places(&[&two, &plain, &two, &one, &plain]), (vec![0, 10, 0, 10, 10], 13));
     }
 
     #[test]

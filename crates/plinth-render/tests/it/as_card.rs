@@ -100,6 +100,15 @@ fn morphing(is_flat: bool) -> Model {
     playing(model, 0, Property::Weights, vec![0.0, 0.0, 0.2, 1.0, 0.5, 0.9])
 }
 
+/// Returns the model with two instances of its first mesh.
+fn twice(mut model: Model) -> Model {
+    let at = |x: f32, y: f32| {
+        Transform::Trs(Trs { translation: Vec3::new(x, y, 0.0), scale: Vec3::splat(0.6), ..Trs::default() })
+    };
+    model.nodes[0].instances = vec![at(-0.6, 0.3), at(0.6, -0.3)];
+    model
+}
+
 /// Returns a primitive in which no two triangles share a vertex, with the normals of the triangles.
 fn flat(smooth: &Primitive) -> Primitive {
     let mut out = Primitive { is_flat: true, ..Primitive::default() };
@@ -183,7 +192,7 @@ fn pictures(gpu: &Gpu, scene: &Scene) -> Vec<Vec<[u8; 3]>> {
 fn the_device_poses_vertices_as_the_processor_does() {
     let cases = [
         ("bending", bending()),
-        ("morphing", morphing(false)),
+        ("morphing instances", twice(morphing(false))),
         ("flat", morphing(true)),
         ("bending and blended", blended(bending())),
         ("flat and blended", blended(morphing(true))),
