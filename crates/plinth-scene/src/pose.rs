@@ -235,14 +235,16 @@ impl<'a> Placed<'a> {
                     return place;
                 }
                 let morphed = Morphed { primitive: draw.primitive, weights: &sampled.weights[draw.node] };
-                let carrier = self.carrier(&draw, &matrices);
-                let mut posed = match &carrier {
-                    Carrier::Rigid(world) => rigid(&morphed, *world),
-                    Carrier::Skin(joints) => {
-                        PosedPrimitive { scale: scale(self.world_from_model), ..skinned(&morphed, joints) }
-                    }
+                let transforms = self.vertex_transforms(&draw, &matrices);
+                let mut posed = match &transforms {
+                    VertexTransforms::Rigid(world) => rigid(&morphed, *world),
+                    VertexTransforms::Skin(joints) => PosedPrimitive {
+                        mirrored: transforms.mirrors(&joint_shares(draw.primitive, joints.len())),
+                        scale: scale(self.world_from_model),
+                        ..skinned(&morphed, &single_precision(joints))
+                    },
                 };
-                if draw.primitive.is_flat && (morphed.moves() || matches!(carrier, Carrier::Skin(_))) {
+                if draw.primitive.is_flat && (morphed.moves() || matches!(transforms, VertexTransforms::Skin(_))) {
                     flatten(draw.primitive, &mut posed);
                 }
                 PosedPrimitive { node: place.node, instance: place.instance, primitive: place.primitive, ..posed }
@@ -299,7 +301,7 @@ impl<'a> Placed<'a> {
     fn carrier(&self, draw: &Draw<'_>, matrices: &[DMat4]) -> Carrier {
         match self.vertex_transforms(draw, matrices) {
             VertexTransforms::Rigid(world) => Carrier::Rigid(world),
-            VertexTransforms::Skin(joints) => Carrier::Skin(joints.iter().map(DMat4::as_mat4).collect()),
+            VertexTransforms::Skin(joints) => Carrier::Skin(single_precision(&joints)),
         }
     }
 
@@ -315,6 +317,10 @@ impl<'a> Placed<'a> {
     fn node_from_instance(&self, draw: &Draw<'_>) -> DMat4 {
         self.model.nodes[draw.node].instances.get(draw.instance).map_or(DMat4::IDENTITY, matrix)
     }
+}
+
+fn single_precision(joints: &[DMat4]) -> Vec<Mat4> {
+    joints.iter().map(DMat4::as_mat4).collect()
 }
 
 /// The transform of a primitive's vertices to world space.
@@ -358,17 +364,26 @@ fn scale(world: DMat4) -> f32 {
 
 impl VertexTransforms {
     /// Returns whether the transforms reverse the winding of triangles. With a skin, this is so if they do it for most of the
-    /// vertices. `joint_shares` are the sums of the weights of each joint over all vertices.
+    /// vertices. `joint_shares` is the result of [`joint_shares`].
     pub fn mirrors(&self, joint_shares: &[f32]) -> bool {
+        let side = |(joint, share): (&DMat4, &f32)| share.copysign(DMat3::from_mat4(*joint).determinant() as f32);
         match self {
             Self::Rigid(world) => shape(*world).determinant() < 0.0,
             Self::Skin(joints) => {
-                let shares = joints.iter().zip(joint_shares);
-                shares.map(|(joint, share)| share.copysign(DMat3::from_mat4(*joint).determinant() as f32)).sum::<f32>()
-                    < 0.0
+                joints.iter().chain([&DMat4::IDENTITY]).zip(joint_shares).map(side).sum::<f32>() < 0.0
             }
         }
     }
+}
+
+/// Returns the sums of the weights of each of `joints` joints over all vertices of a primitive, and last of those that the skin
+/// lacks.
+pub fn joint_shares(primitive: &Primitive, joints: usize) -> Vec<f32> {
+    let mut shares = vec![0.0; joints + 1];
+    for (joint, weight) in primitive.joints.iter().flatten().zip(primitive.weights.iter().flatten()) {
+        shares[usize::from(*joint).min(joints)] += weight;
+    }
+    shares
 }
 
 /// Returns whether a transform keeps shapes: it scales all directions by the same factor, and keeps right angles.
@@ -428,14 +443,13 @@ fn skinned(morphed: &Morphed<'_>, joints: &[Mat4]) -> PosedPrimitive {
         let shape = Mat3::from_mat4(matrix);
         let normal = if primitive.normals.is_empty() { Vec3::ZERO } else { unit(cofactors(shape) * morphed.normal(v)) };
         let tangent = if primitive.tangents.is_empty() { Vec3::ZERO } else { unit(shape * morphed.tangent(v)) };
-        ((matrix.transform_point3(morphed.position(v)), normal), (tangent, shape.determinant() < 0.0))
+        (matrix.transform_point3(morphed.position(v)), (normal, tangent))
     };
-    let ((positions, mut normals), (mut tangents, turned)): ((Vec<_>, Vec<_>), (Vec<_>, Vec<bool>)) =
+    let (positions, (mut normals, mut tangents)): (Vec<_>, (Vec<_>, Vec<_>)) =
         (0..count).into_par_iter().with_min_len(VERTICES_PER_TASK).map(vertex).unzip();
     normals.truncate(primitive.normals.len());
     tangents.truncate(primitive.tangents.len());
-    let mirrored = turned.iter().filter(|t| **t).count() * 2 > count;
-    PosedPrimitive { mirrored, positions, normals, tangents, ..PosedPrimitive::default() }
+    PosedPrimitive { positions, normals, tangents, ..PosedPrimitive::default() }
 }
 
 /// Computes flat normals from the posed triangles (glTF 2.0, section 3.7.2.1). No two triangles may share a vertex.

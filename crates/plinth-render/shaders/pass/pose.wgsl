@@ -49,6 +49,8 @@ struct Piece {
     flip: f32,
     // 1 if the normals are those of the posed triangles, 0 otherwise.
     is_flat: u32,
+    // 1 if the primitive has tangents, 0 otherwise.
+    has_tangents: u32,
 }
 
 @group(0) @binding(0) var<uniform> counts: Counts;
@@ -147,12 +149,13 @@ fn cs(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) gro
     let turned = vec3(dot(cross(y, z), normal), dot(cross(z, x), normal), dot(cross(x, y), normal));
     let outward = unit_or_up(select(turned, -turned, dot(x, cross(y, z)) < 0.0));
     let along = unit_or_up(vec3(dot(x, tangent), dot(y, tangent), dot(z, tangent)));
+    let shown_tangent = select(vec3(1.0, 0.0, 0.0), along, piece.has_tangents == 1u);
     let to = v * POSE_WORDS;
     pose[to] = bitcast<u32>(world.x);
     pose[to + 1u] = bitcast<u32>(world.y);
     pose[to + 2u] = bitcast<u32>(world.z);
     pose[to + NORMAL_WORD] = packed_octahedral(outward);
-    pose[to + 4u] = packed_octahedral(along);
+    pose[to + 4u] = packed_octahedral(shown_tangent);
     pose[to + 5u] = bitcast<u32>(i32(round(clamp(vertex.handedness * piece.flip, -1.0, 1.0) * 32767.0))) & 0xffffu;
     pose[to + 6u] = bitcast<u32>(vertex.uv0.x);
     pose[to + 7u] = bitcast<u32>(vertex.uv0.y);

@@ -53,8 +53,8 @@ impl DeviceLight {
     }
 
     /// Records the commands that interpolate the light of a pool, whose number is `number`. `mirrored` has one entry per posed
-    /// primitive. Returns false if the processor has to interpolate the light instead, because the lattices of the two poses
-    /// do not fit together.
+    /// primitive. Returns false if the processor has to interpolate the light of the whole pool instead, because a mirroring node
+    /// reverses the winding of a primitive between the poses, or because the lattices of the poses do not fit together.
     /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn record(
         &mut self,

@@ -151,7 +151,7 @@ fn primitives_of<'a>(pools: impl Iterator<Item = &'a Pool>, count: usize) -> Vec
 
 impl PosedPool {
     /// Uploads everything that is needed to pose a pool. `first` is any pose; only its size matters. Returns `None` if
-    /// the pool does not move.
+    /// the pool has no numbered vertices for other poses.
     fn new(
         gpu: &Gpu,
         pipelines: &PosePipelines,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DMat4, DVec3, DVec4, Vec3};
 use plinth_model::{MorphTarget, Primitive};
-use plinth_scene::{PoseTransform, PosedPrimitive, Scene, VertexTransforms};
+use plinth_scene::{PoseTransform, PosedPrimitive, Scene, VertexTransforms, joint_shares};
 use rayon::prelude::*;
 
 use crate::upload::boxes::Bounds;
@@ -39,6 +39,7 @@ pub(super) struct PosedPiece {
     targets: u32,
     flip: f32,
     is_flat: u32,
+    has_tangents: u32,
 }
 
 /// The rows of an affine transform to world space.
@@ -63,7 +64,8 @@ pub(super) struct RestPiece {
     vertices: usize,
     first_displacement: usize,
     has_flat_normals: bool,
-    /// Sum of the weights of each joint over all vertices. Empty without a skin.
+    has_tangents: bool,
+    /// The result of [`joint_shares`]. Empty without a skin.
     joint_shares: Vec<f32>,
     /// Boxes, relative to `center`, around the vertices that each joint moves, and last around those that no joint of the skin
     /// moves. Without a skin, one box around all vertices. `None` if there are no such vertices.
@@ -105,6 +107,7 @@ impl Rest {
         let parts: Vec<&Primitive> = pool.pieces.iter().map(primitive).collect::<Option<_>>()?;
         let (places, displacements) = displacement_places(&parts);
         let vertices = parts.iter().map(|primitive| primitive.positions.len()).sum::<usize>();
+        let vertices = vertices.max(pool.chosen.as_ref().map_or(0, Vec::len));
         let largest = (vertices * size_of::<RestVertex>()).max(displacements * size_of::<Displacement>());
         if largest as u64 > most_bytes {
             return None;
@@ -201,21 +204,18 @@ impl RestPiece {
     fn of(primitive: &Primitive, posed: usize, transform: &PoseTransform, first_displacement: usize) -> Self {
         let center = center(&primitive.positions);
         let relative = |v: usize| relative(primitive, center, v);
-        let (mut boxes, mut joint_shares) = (vec![None], Vec::new());
+        let (mut boxes, mut shares) = (vec![None], Vec::new());
         match &transform.vertices {
             VertexTransforms::Rigid(_) => {
                 (0..primitive.positions.len()).for_each(|v| widen(&mut boxes[0], relative(v)));
             }
             VertexTransforms::Skin(joints) => {
                 boxes = vec![None; joints.len() + 1];
-                joint_shares = vec![0.0; joints.len()];
+                shares = joint_shares(primitive, joints.len());
                 for (v, (of_vertex, weights)) in primitive.joints.iter().zip(&primitive.weights).enumerate() {
-                    for (joint, weight) in of_vertex.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+                    for (joint, _) in of_vertex.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
                         let joint = usize::from(*joint).min(joints.len());
                         widen(&mut boxes[joint], relative(v));
-                        if let Some(share) = joint_shares.get_mut(joint) {
-                            *share += weight;
-                        }
                     }
                 }
             }
@@ -231,7 +231,8 @@ impl RestPiece {
             vertices: primitive.positions.len(),
             first_displacement,
             has_flat_normals: primitive.is_flat,
-            joint_shares,
+            has_tangents: !primitive.tangents.is_empty(),
+            joint_shares: shares,
             boxes,
             target_boxes: primitive.morph_targets.iter().map(target_box).collect(),
         }
@@ -240,7 +241,7 @@ impl RestPiece {
     fn pose(&self, transform: &PoseTransform, mirrored: bool, out: &mut Posed) {
         let (first_transform, first_weight) = (out.transforms.len() as u32, out.morph_weights.len() as u32);
         out.transforms.extend(matrices(transform).into_iter().map(|matrix| rows(matrix, self.center)));
-        let joints = self.joint_shares.len() as u32;
+        let joints = (self.boxes.len() - 1) as u32;
         // A target without a weight has no effect.
         let weight = |target: usize| transform.morph_weights.get(target).copied().unwrap_or(0.0);
         out.morph_weights.extend((0..self.target_boxes.len()).map(weight));
@@ -254,6 +255,7 @@ impl RestPiece {
             targets: self.target_boxes.len() as u32,
             flip: if mirrored { -1.0 } else { 1.0 },
             is_flat: u32::from(self.has_flat_normals && (joints > 0 || is_morphed)),
+            has_tangents: u32::from(self.has_tangents),
         });
         out.bounds.push(self.bounds(transform));
     }

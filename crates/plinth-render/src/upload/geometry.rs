@@ -168,8 +168,8 @@ fn most_vertices(gpu: &Gpu) -> usize {
     (samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2).min(MAX_POOL_VERTICES)
 }
 
-/// Minimum size of a buffer in bytes: the size of the largest element of a storage buffer. A binding must have room for
-/// at least one element.
+/// Minimum size of a buffer in bytes: the size of the largest element of a storage buffer that can be empty. A binding must have
+/// room for at least one element.
 const LEAST_BYTES: usize = 16;
 
 /// Creates a buffer with the content `bytes`.

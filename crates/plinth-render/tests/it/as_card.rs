@@ -182,6 +182,12 @@ fn far_away() -> Model {
     playing(model, 0, Property::Translation, vec![-FAR - 0.3, 0.0, 0.0, -FAR + 0.3, 0.2, 0.0])
 }
 
+/// Returns the model without tangents. Its highlights follow a fixed direction.
+fn without_tangents(mut model: Model) -> Model {
+    model.meshes[0].primitives[0].tangents = Vec::new();
+    model
+}
+
 fn pictures(gpu: &Gpu, scene: &Scene) -> Vec<Vec<[u8; 3]>> {
     let mut kept = Kept::default();
     Renderer::new(gpu, scene, PICTURE, None).unwrap().render(scene, &mut kept).unwrap();
@@ -201,6 +207,7 @@ fn the_device_poses_vertices_as_the_processor_does() {
         ("turning", turning()),
         ("mirroring", mirroring()),
         ("far away", far_away()),
+        ("without tangents", without_tangents(far_away())),
     ];
     for (name, model) in cases {
         let mut settings = straight_on();

@@ -4,7 +4,7 @@ use glam::{DMat4, Mat4, Vec3};
 use plinth_model::{
     Animation, Channel, Interpolation, Material, Model, MorphTarget, Node, Property, Transform, Trs, Volume,
 };
-use plinth_scene::{PosedPrimitive, VertexTransforms};
+use plinth_scene::{PosedPrimitive, VertexTransforms, joint_shares};
 use serde_json::json;
 
 use crate::models::{arm, cuboid, model_of, morphing, named, placed_at, primitive, scene, sliding, together};
@@ -131,15 +131,18 @@ fn the_transforms_of_a_pose_give_its_vertices() {
             };
             assert!(near(found.as_vec3(), posed.positions[v].to_array()), "{json}, vertex {v}");
         }
-        let shares: Vec<f32> = (0..2).map(|j| part.weights.iter().map(|weights| weights[j]).sum()).collect();
-        assert_eq!(transform.vertices.mirrors(&shares), posed.mirrored, "{json}");
+        assert_eq!(transform.vertices.mirrors(&joint_shares(&part, 2)), posed.mirrored, "{json}");
     }
 }
 
 #[test]
 fn a_skin_is_mirrored_if_the_joints_of_most_vertices_mirror() {
     let joints = VertexTransforms::Skin(vec![DMat4::IDENTITY, DMat4::from_scale(glam::DVec3::new(-1.0, 1.0, 1.0))]);
-    assert!(!joints.mirrors(&[3.0, 2.0]) && joints.mirrors(&[2.0, 3.0]));
+    assert!(!joints.mirrors(&[3.0, 2.0, 0.0]) && joints.mirrors(&[2.0, 3.0, 0.0]));
+    assert!(!joints.mirrors(&[2.0, 3.0, 2.0]), "vertices without a joint of the skin are not mirrored");
+    let mut part = primitive(vec![[0.0; 3]; 2]);
+    (part.joints, part.weights) = (vec![[1, 0, 7, 0]; 2], vec![[0.5, 0.2, 0.3, 0.0]; 2]);
+    assert_eq!(joint_shares(&part, 2), [0.4, 1.0, 0.6]);
 }
 
 #[test]
