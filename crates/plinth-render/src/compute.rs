@@ -6,15 +6,15 @@ use crate::gpu::Gpu;
 use crate::pipelines::shader;
 use crate::shader::compose;
 
-/// A compute pipeline, and the layout of the last of its bind groups.
+/// A compute pipeline, and the layout of the bind group that it does not share with other pipelines.
 pub(crate) struct Kernel {
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) pipeline: wgpu::ComputePipeline,
 }
 
 impl Kernel {
-    /// Creates the pipeline of a compute shader. `first` is the layout of bind group 0 if the shader has two bind groups.
-    /// `entries` are those of the last bind group.
+    /// Creates the pipeline of a compute shader. `first` is the layout of bind group 0 if the pipeline shares it with others.
+    /// `entries` are those of the next bind group, which is left out if it would be empty.
     /// Errors: if the driver rejects the shader.
     pub(crate) fn new(
         gpu: &Gpu,
@@ -26,7 +26,8 @@ impl Kernel {
         let defines = defines.iter().map(|define| (*define).to_owned()).collect();
         let module = shader(gpu, path, &compose(path, &defines, &[])?)?;
         let layout = layout(gpu, entries);
-        let groups: Vec<_> = first.into_iter().chain([&layout]).map(Some).collect();
+        let own = Some(&layout).filter(|_layout| !entries.is_empty());
+        let groups: Vec<_> = first.into_iter().chain(own).map(Some).collect();
         let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(path),
             bind_group_layouts: &groups,

@@ -1,13 +1,13 @@
 //! Sorts the triangles of transmissive and blended batches on a graphics card, so that the processor's work for a frame does not
 //! grow with their number. On a software driver, the processor sorts them.
 
-use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 use crate::RenderError;
 use crate::bindings::{self, dynamic_uniform, storage, uniform, written_storage};
 use crate::compute::{Kernel, WORKGROUP, dispatch, layout};
 use crate::gpu::Gpu;
+use crate::gpu_types::{SortedTriangles, SortingStep};
 use crate::upload::batch::Batch;
 use crate::upload::geometry::filled;
 use crate::upload::pool::Pool;
@@ -18,26 +18,6 @@ const BLOCK: u32 = 2 * WORKGROUP;
 /// Distance of the steps in their buffer. All adapters support this alignment.
 const STEP_BYTES: usize = 256;
 
-/// Counterpart of the WGSL struct `SortedBatch` in `pass/sort_triangles.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct BatchUniform {
-    triangles: u32,
-    keys: u32,
-    unused: [u32; 2],
-    forward: [f32; 4],
-}
-
-/// One step of the sorting network after the blocks have been sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    /// Length of the sequences that are merged.
-    length: u32,
-    /// Distance of the keys that are compared. If it is smaller than a block, so are those of all following steps of the same
-    /// length, which one dispatch does together.
-    stride: u32,
-}
-
 /// The batches whose triangles are sorted for each frame.
 pub(crate) struct DeviceSort {
     keys: Kernel,
@@ -47,13 +27,15 @@ pub(crate) struct DeviceSort {
     indices: Kernel,
     batches: Vec<SortedBatch>,
     steps: wgpu::BindGroup,
-    /// The largest batch needs all steps; smaller batches need the first ones.
-    step_list: Vec<Step>,
+    /// The steps of the sorting network after the blocks have been sorted. The largest batch needs all of them, and smaller batches
+    /// the first ones.
+    step_list: Vec<SortingStep>,
 }
 
+/// A sorted batch, its uniform and its bind groups.
 struct SortedBatch {
     uniform: wgpu::Buffer,
-    values: BatchUniform,
+    values: SortedTriangles,
     common: wgpu::BindGroup,
     positions: wgpu::BindGroup,
     indices: wgpu::BindGroup,
@@ -72,14 +54,20 @@ impl DeviceSort {
         };
         let keys = kernel(&["KEYS"], &[storage(0), storage(1)])?;
         let blocks = kernel(&["BLOCKS"], &[])?;
-        let step = dynamic_uniform(0, size_of::<[u32; 2]>() as u64);
+        let step = dynamic_uniform(0, size_of::<SortingStep>() as u64);
         let blocks_merge = kernel(&["BLOCKS", "MERGE"], &[step])?;
         let apart = kernel(&["APART"], &[step])?;
         let indices = kernel(&["INDICES"], &[storage(0), written_storage(1)])?;
         let buffer = key_buffer(gpu, key_count(most as u32))?;
         let batch = |(pool, triangles): (&Pool, usize)| {
             let triangles = triangles as u32;
-            let values = BatchUniform { triangles, keys: key_count(triangles), unused: [0; 2], forward: [0.0; 4] };
+            let values = SortedTriangles {
+                triangles,
+                keys: key_count(triangles),
+                unused: [0; 2],
+                forward: Vec3::ZERO,
+                unused_end: 0,
+            };
             let uniform = filled(gpu, "sorted batch", bytemuck::bytes_of(&values), wgpu::BufferUsages::UNIFORM)?;
             let group = |layout: &wgpu::BindGroupLayout, buffers: [&wgpu::Buffer; 2]| {
                 bindings::group(&gpu.device, "sorted batch", layout, &buffers.map(|buffer| buffer.as_entire_binding()))
@@ -104,14 +92,14 @@ impl DeviceSort {
         let descriptor = wgpu::ComputePassDescriptor { label: Some("sort triangles"), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         for batch in &self.batches {
-            let values = BatchUniform { forward: forward.extend(0.0).to_array(), ..batch.values };
+            let values = SortedTriangles { forward, ..batch.values };
             gpu.write(&batch.uniform, 0, bytemuck::bytes_of(&values));
             self.sort(batch, &mut pass);
         }
     }
 
     fn sort(&self, batch: &SortedBatch, pass: &mut wgpu::ComputePass<'_>) {
-        let BatchUniform { triangles, keys, .. } = batch.values;
+        let SortedTriangles { triangles, keys, .. } = batch.values;
         pass.set_bind_group(0, &batch.common, &[]);
         pass.set_pipeline(&self.keys.pipeline);
         pass.set_bind_group(1, &batch.positions, &[]);
@@ -136,24 +124,28 @@ fn key_count(triangles: u32) -> u32 {
 }
 
 /// Returns the steps that sort `keys` keys after each block has been sorted.
-fn steps(keys: u32) -> Vec<Step> {
+fn steps(keys: u32) -> Vec<SortingStep> {
     let lengths =
         std::iter::successors(Some(2 * BLOCK), |length| Some(2 * length)).take_while(|length| *length <= keys);
     let of_length = |length: u32| {
         let strides = std::iter::successors(Some(length / 2), |stride| Some(stride / 2));
-        strides.take_while(|stride| *stride >= BLOCK / 2).map(move |stride| Step { length, stride })
+        strides.take_while(|stride| *stride >= BLOCK / 2).map(move |stride| SortingStep { length, stride })
     };
     lengths.flat_map(of_length).collect()
 }
 
 /// Uploads the steps. The bind group has a dynamic offset.
-fn step_group(gpu: &Gpu, layout: &wgpu::BindGroupLayout, steps: &[Step]) -> Result<wgpu::BindGroup, RenderError> {
+fn step_group(
+    gpu: &Gpu,
+    layout: &wgpu::BindGroupLayout,
+    steps: &[SortingStep],
+) -> Result<wgpu::BindGroup, RenderError> {
     let mut bytes = vec![0; steps.len().max(1) * STEP_BYTES];
     for (step, place) in steps.iter().zip(bytes.chunks_exact_mut(STEP_BYTES)) {
-        place[..8].copy_from_slice(bytemuck::bytes_of(&[step.length, step.stride]));
+        place[..size_of::<SortingStep>()].copy_from_slice(bytemuck::bytes_of(step));
     }
     let buffer = filled(gpu, "sorting steps", &bytes, wgpu::BufferUsages::UNIFORM)?;
-    let size = std::num::NonZeroU64::new(size_of::<[u32; 2]>() as u64);
+    let size = std::num::NonZeroU64::new(size_of::<SortingStep>() as u64);
     let part = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: &buffer, offset: 0, size });
     Ok(bindings::group(&gpu.device, "sorting steps", layout, &[part]))
 }
@@ -179,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_steps_of_a_network_merge_sequences_of_growing_length() {
-        let step = |length: u32, stride: u32| Step { length, stride };
+        let step = |length: u32, stride: u32| SortingStep { length, stride };
         assert_eq!(steps(512), []);
         assert_eq!(steps(1024), [step(1024, 512), step(1024, 256)]);
         let more = [step(1024, 512), step(1024, 256), step(2048, 1024), step(2048, 512), step(2048, 256)];

@@ -158,6 +158,67 @@ uniforms! {
         end: [f32; 2],
     }
 
+    /// Counterpart of the WGSL struct `PoseCounts`.
+    PoseCounts {
+        vertices: u32,
+        numbered: u32,
+        triangles: u32,
+        first_word: u32,
+    }
+
+    /// Counterpart of the WGSL struct `RestVertex`.
+    #[derive(Default)]
+    RestVertex {
+        position: [f32; 3],
+        piece: u32,
+        normal: [f32; 3],
+        handedness: f32,
+        tangent: [f32; 3],
+        number: u32,
+        weights: [f32; 4],
+        joints: [u16; 4],
+        uv0: [f32; 2],
+    }
+
+    /// Counterpart of the WGSL struct `PosedPiece`.
+    #[derive(Default)]
+    PosedPiece {
+        first_transform: u32,
+        joints: u32,
+        first_displacement: u32,
+        vertices: u32,
+        first_weight: u32,
+        targets: u32,
+        flip: f32,
+        is_flat: u32,
+        has_tangents: u32,
+    }
+
+    /// Counterpart of the WGSL struct `LightMix`.
+    LightMix {
+        count: u32,
+        share: f32,
+    }
+
+    /// Counterpart of the WGSL struct `SortedTriangles`.
+    SortedTriangles {
+        triangles: u32,
+        keys: u32,
+        unused: [u32; 2],
+        forward: Vec3,
+        unused_end: u32,
+    }
+
+    /// Counterpart of the WGSL struct `SortingStep`.
+    #[derive(PartialEq, Eq)]
+    SortingStep {
+        /// Length of the sequences that are merged.
+        length: u32,
+        /// Distance of the keys that are compared. If it is smaller than a block, so are those of all following steps of the
+        /// same length, which one dispatch does together.
+        stride: u32,
+    }
+
     /// Counterpart of the WGSL struct `Surroundings`.
     #[derive(Default)]
     Surroundings {

@@ -3,13 +3,13 @@
 #import lib/color.wgsl
 #import lib/light_samples.wgsl
 
-struct Mix {
+struct LightMix {
     count: u32,
     // 0 for the light of the first pose, 1 for that of the second.
     share: f32,
 }
 
-@group(0) @binding(0) var<uniform> mixture: Mix;
+@group(0) @binding(0) var<uniform> mixture: LightMix;
 @group(0) @binding(1) var<storage, read> before: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> after: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> mixed: array<vec4<u32>>;

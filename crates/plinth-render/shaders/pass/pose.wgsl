@@ -5,7 +5,7 @@
 #import lib/corners.wgsl
 #import lib/octahedral.wgsl
 
-struct Counts {
+struct PoseCounts {
     vertices: u32,
     // Number of vertices in the order of triangle numbers.
     numbered: u32,
@@ -34,7 +34,7 @@ struct RestVertex {
 }
 
 // A primitive in the current pose.
-struct Piece {
+struct PosedPiece {
     // Index in `transforms` of the only transform, or of that of the first joint.
     first_transform: u32,
     // Number of joints, or 0 without a skin. The transform after those of the joints leaves vertices in their places.
@@ -53,9 +53,9 @@ struct Piece {
     has_tangents: u32,
 }
 
-@group(0) @binding(0) var<uniform> counts: Counts;
+@group(0) @binding(0) var<uniform> counts: PoseCounts;
 @group(0) @binding(1) var<storage, read> rest: array<RestVertex>;
-@group(0) @binding(2) var<storage, read> pieces: array<Piece>;
+@group(0) @binding(2) var<storage, read> pieces: array<PosedPiece>;
 // `PoseVertex` structs.
 @group(0) @binding(3) var<storage, read_write> pose: array<u32>;
 
@@ -102,7 +102,7 @@ fn displacement(at: u32) -> vec3<f32> {
 }
 
 // Returns the transform of a vertex: the weighted sum of the transforms of its joints.
-fn transform_of(piece: Piece, vertex: RestVertex) -> mat3x4<f32> {
+fn transform_of(piece: PosedPiece, vertex: RestVertex) -> mat3x4<f32> {
     if piece.joints == 0u {
         return transforms[piece.first_transform];
     }

@@ -3,26 +3,25 @@
 // MERGE merge sorted sequences, and INDICES writes the triangles in the order of their keys. The Rust counterpart, which sorts on
 // the processor, is `Sortable::back_to_front`.
 
-struct SortedBatch {
+struct SortedTriangles {
     triangles: u32,
     // Number of keys: a power of two that is not smaller than the number of triangles or than `BLOCK`.
     keys: u32,
-    unused_a: u32,
-    unused_b: u32,
+    unused: vec2<u32>,
     // The axis of the camera in world space.
     forward: vec3<f32>,
-    unused_c: u32,
+    unused_end: u32,
 }
 
 // One step of the sorting network.
-struct Step {
+struct SortingStep {
     // Length of the sequences that are merged. Every second sequence is sorted in reverse.
     length: u32,
     // Distance of the keys that are compared.
     stride: u32,
 }
 
-@group(0) @binding(0) var<uniform> batch: SortedBatch;
+@group(0) @binding(0) var<uniform> batch: SortedTriangles;
 // The keys, whose first word decides and whose second word is the number of the triangle.
 @group(0) @binding(1) var<storage, read_write> keys: array<vec2<u32>>;
 
@@ -86,7 +85,7 @@ fn cs(
 #ifdef BLOCKS
 var<workgroup> block: array<vec2<u32>, 512>;
 
-fn compare_in_block(first: u32, step: Step, local: u32) {
+fn compare_in_block(first: u32, step: SortingStep, local: u32) {
     let a = compared(local, step.stride);
     let b = a + step.stride;
     let is_reversed = ((first + a) & step.length) != 0u;
@@ -99,7 +98,7 @@ fn compare_in_block(first: u32, step: Step, local: u32) {
 }
 
 #ifdef MERGE
-@group(1) @binding(0) var<uniform> stage: Step;
+@group(1) @binding(0) var<uniform> stage: SortingStep;
 #endif
 
 @compute @workgroup_size(256)
@@ -118,13 +117,13 @@ fn cs(
 #ifdef MERGE
     for (var stride = WORKGROUP; stride > 0u; stride /= 2u) {
         workgroupBarrier();
-        compare_in_block(first, Step(stage.length, stride), local);
+        compare_in_block(first, SortingStep(stage.length, stride), local);
     }
 #else
     for (var length = 2u; length <= BLOCK; length *= 2u) {
         for (var stride = length / 2u; stride > 0u; stride /= 2u) {
             workgroupBarrier();
-            compare_in_block(first, Step(length, stride), local);
+            compare_in_block(first, SortingStep(length, stride), local);
         }
     }
 #endif
@@ -135,7 +134,7 @@ fn cs(
 #endif
 
 #ifdef APART
-@group(1) @binding(0) var<uniform> stage: Step;
+@group(1) @binding(0) var<uniform> stage: SortingStep;
 
 @compute @workgroup_size(256)
 fn cs(

@@ -1,24 +1,15 @@
 //! Interpolates baked light between two poses on a graphics card, so that light is uploaded only once per baked pose instead
 //! of once per frame.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::RenderError;
 use crate::bindings;
 use crate::compute::{Kernel, dispatch};
 use crate::gpu::Gpu;
+use crate::gpu_types::LightMix;
 use crate::pose_light::LightBetween;
 use crate::upload::gathered_light::{LightSample, LightWords};
 use crate::upload::geometry::filled;
 use crate::upload::pool::Pool;
-
-/// Counterpart of the WGSL struct `Mix` in `pass/mix_light.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Mix {
-    count: u32,
-    share: f32,
-}
 
 /// The light of all pools in the two baked poses around the current pose.
 pub(crate) struct DeviceLight {
@@ -75,7 +66,7 @@ impl DeviceLight {
             *known = Some(KnownLight { poses: light.poses, mixed });
         }
         let Some(known) = known.as_ref().and_then(|known| known.mixed.as_ref()) else { return Ok(false) };
-        gpu.write(&known.uniform, 0, bytemuck::bytes_of(&Mix { count: known.count, share: light.share }));
+        gpu.write(&known.uniform, 0, bytemuck::bytes_of(&LightMix { count: known.count, share: light.share }));
         let mut pass =
             encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("light"), timestamp_writes: None });
         pass.set_pipeline(&self.kernel.pipeline);
@@ -104,8 +95,12 @@ impl MixedLight {
             filled(gpu, "light of a pose", bytemuck::cast_slice(samples), wgpu::BufferUsages::STORAGE)
         };
         let (before, after) = (storage(&before.samples)?, storage(&after.samples)?);
-        let uniform =
-            filled(gpu, "light share", bytemuck::bytes_of(&Mix { count, share: 0.0 }), wgpu::BufferUsages::UNIFORM)?;
+        let uniform = filled(
+            gpu,
+            "light share",
+            bytemuck::bytes_of(&LightMix { count, share: 0.0 }),
+            wgpu::BufferUsages::UNIFORM,
+        )?;
         let entries = [&uniform, &before, &after, pool.light.samples()].map(|buffer| buffer.as_entire_binding());
         let group = bindings::group(&gpu.device, "light of two poses", &kernel.layout, &entries);
         Ok(Some(Self { count, uniform, group }))

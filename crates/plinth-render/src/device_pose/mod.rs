@@ -8,7 +8,6 @@ mod light;
 mod pipelines;
 mod rest;
 
-use bytemuck::{Pod, Zeroable};
 use plinth_scene::{PosedPrimitive, Scene};
 
 pub(crate) use light::DeviceLight;
@@ -19,22 +18,13 @@ use crate::compute::dispatch;
 use crate::device_pose::pipelines::PosePipelines;
 use crate::device_pose::rest::{Mean, Posed, Rest};
 use crate::gpu::Gpu;
+use crate::gpu_types::PoseCounts;
 use crate::upload::batch::Batch;
 use crate::upload::geometry::filled;
 use crate::upload::pool::Pool;
 use crate::upload::triangles::{FIRST_TRIANGLE, TriangleWords};
 
-/// Counterpart of the WGSL struct `Counts` in `pass/pose.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Counts {
-    vertices: u32,
-    numbered: u32,
-    triangles: u32,
-    first_word: u32,
-}
-
-/// The value of `Counts::first_word` for triangles without words (`NO_WORDS` in the shader).
+/// The value of `PoseCounts::first_word` for triangles without words (`NO_WORDS` in the shader).
 const NO_WORDS: u32 = u32::MAX;
 
 /// The pools that a graphics card poses.
@@ -51,7 +41,7 @@ struct PosedPool {
     rest: Rest,
     /// The mean position of the triangles of a transmissive or blended batch.
     mean: Option<Mean>,
-    counts: Counts,
+    counts: PoseCounts,
     transforms: wgpu::Buffer,
     morph_weights: wgpu::Buffer,
     pieces: wgpu::Buffer,
@@ -163,7 +153,7 @@ impl PosedPool {
         else {
             return Ok(None);
         };
-        let counts = Counts {
+        let counts = PoseCounts {
             vertices: rest.vertices.len() as u32,
             numbered: order.len() as u32,
             triangles: pool.triangle_count() as u32,

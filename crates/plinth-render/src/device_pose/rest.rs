@@ -2,45 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DMat4, DVec3, DVec4, Vec3};
 use plinth_model::{MorphTarget, Primitive};
 use plinth_scene::{PoseTransform, PosedPrimitive, Scene, VertexTransforms, joint_shares};
 use rayon::prelude::*;
 
+use crate::gpu_types::{PosedPiece, RestVertex};
 use crate::upload::boxes::Bounds;
 use crate::upload::geometry::{MIN_VERTICES, primitive_of, uv_of};
 use crate::upload::pool::{Pool, VertexRange};
-
-/// Counterpart of the WGSL struct `RestVertex` in `pass/pose.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(super) struct RestVertex {
-    position: [f32; 3],
-    piece: u32,
-    normal: [f32; 3],
-    handedness: f32,
-    tangent: [f32; 3],
-    number: u32,
-    weights: [f32; 4],
-    joints: [u16; 4],
-    uv0: [f32; 2],
-}
-
-/// Counterpart of the WGSL struct `Piece` in `pass/pose.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(super) struct PosedPiece {
-    first_transform: u32,
-    joints: u32,
-    first_displacement: u32,
-    vertices: u32,
-    first_weight: u32,
-    targets: u32,
-    flip: f32,
-    is_flat: u32,
-    has_tangents: u32,
-}
 
 /// The rows of an affine transform to world space.
 pub(super) type TransformRows = [[f32; 4]; 3];

@@ -308,6 +308,12 @@ mod tests {
             ("pass/depth_of_field.wgsl", &["SHRINK"], counterpart!(Lens)),
             ("pass/reflection.wgsl", &[], counterpart!(Reflection)),
             ("pass/surroundings.wgsl", &[], counterpart!(Surroundings)),
+            ("pass/pose.wgsl", &["VERTICES"], counterpart!(PoseCounts)),
+            ("pass/pose.wgsl", &["VERTICES"], counterpart!(RestVertex)),
+            ("pass/pose.wgsl", &["VERTICES"], counterpart!(PosedPiece)),
+            ("pass/mix_light.wgsl", &[], counterpart!(LightMix)),
+            ("pass/sort_triangles.wgsl", &["APART"], counterpart!(SortedTriangles)),
+            ("pass/sort_triangles.wgsl", &["APART"], counterpart!(SortingStep)),
             ("pass/sprite.wgsl", &["NUMBERED"], ("Pool", size_of::<gpu_types::Pool>(), &pool)),
         ] {
             let module = validate(path, &features.iter().map(|word| (*word).to_owned()).collect(), &textures);
