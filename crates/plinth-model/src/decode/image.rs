@@ -10,6 +10,7 @@ use twox_hash::XxHash3_128;
 use super::jpeg::ycbcr_jpeg;
 use super::ktx2::{UncompressedKtx2, checked_size, second_slice_is_green, without_key_values};
 use super::pixel_budget::Decoding;
+use super::png::rgb_png;
 use super::raster::{Raster, scaled_down};
 use crate::error::{ModelError, Result};
 use crate::image_container::{check_palette, check_picture};
@@ -235,12 +236,12 @@ fn any_raster<'a>(
     if format == Some(Kind::Ktx2) {
         return ktx2(bytes);
     }
-    if format == Some(Kind::Jpeg)
-        && let Some(raster) = ycbcr_jpeg(bytes, limits, max_side)
-    {
-        return Ok(raster);
-    }
-    raster(bytes, limits, scratch)
+    let common = match format {
+        Some(Kind::Jpeg) => ycbcr_jpeg(bytes, limits, max_side),
+        Some(Kind::Png) => rgb_png(bytes, limits, max_side),
+        Some(Kind::WebP | Kind::Ktx2) | None => None,
+    };
+    common.map_or_else(|| raster(bytes, limits, scratch), Ok)
 }
 
 /// Decodes a PNG, JPEG or WebP image. Pixels that are not RGBA are decoded to the memory of `scratch`, so that it need

@@ -11,6 +11,7 @@ pub(crate) mod material;
 pub(crate) mod mesh;
 pub(crate) mod node;
 mod pixel_budget;
+mod png;
 pub(crate) mod raster;
 pub(crate) mod rearrange;
 pub(crate) mod skin;

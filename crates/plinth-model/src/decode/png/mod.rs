@@ -1,0 +1,55 @@
+//! Decodes the most common PNG images to RGBA. The crate `png` reads the chunks and decompresses them. The filters of
+//! the rows, which take most of the time, are reversed here, because the crate does that row by row.
+
+mod filtered;
+mod filters;
+
+use std::borrow::Cow;
+
+use png::{BitDepth, ColorType, Info};
+
+use self::filtered::FilteredPixels;
+use self::filters::{Layout, Pixel, ROWS};
+use super::raster::{Raster, scaled_down};
+use crate::limits::Limits;
+
+/// Decodes a PNG image that has RGB or RGBA pixels with 8 bits per channel. The pixels are those of [`raster`].
+///
+/// Returns `None` for images that are left to [`raster`]: those with other pixels, interlacing, a transparent colour or
+/// animations, those that take more than `limits.decoded_bytes`, those with errors, so that each error has one message,
+/// and those with a side that is longer than `max_side` pixels, because halving takes less time and memory with three
+/// channels.
+///
+/// [`raster`]: super::image::raster
+pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Raster<'static>> {
+    let mut filtered = FilteredPixels::open(bytes)?;
+    let info = filtered.info()?;
+    let (layout, (width, height)) = (layout(info)?, info.size());
+    let size = u64::from(width) * u64::from(height) * 4;
+    if size > limits.decoded_bytes || scaled_down((width, height), max_side) != (width, height) {
+        return None;
+    }
+    let columns = width as usize;
+    let mut rgba = vec![0_u8; size as usize];
+    let mut above: &[Pixel] = &vec![[0; 4]; columns];
+    for rows in rgba.as_chunks_mut::<4>().0.chunks_mut(ROWS * columns) {
+        filtered
+            .read(rows.len() / columns * layout.row_bytes(columns), |bytes| layout.reverse(bytes, above, rows))??;
+        above = &rows[rows.len() - columns..];
+    }
+    filtered.check_rest()?;
+    Some(Raster { width, height, channels: 4, bytes: Cow::Owned(rgba) })
+}
+
+/// Returns the layout of the pixels of an image. Returns `None` for images that are left to another decoder.
+fn layout(info: &Info<'_>) -> Option<Layout> {
+    let is_still = info.animation_control.is_none() && info.frame_control.is_none();
+    if info.bit_depth != BitDepth::Eight || info.interlaced || info.trns.is_some() || !is_still {
+        return None;
+    }
+    match info.color_type {
+        ColorType::Rgb => Some(Layout::Rgb),
+        ColorType::Rgba => Some(Layout::Rgba),
+        ColorType::Grayscale | ColorType::GrayscaleAlpha | ColorType::Indexed => None,
+    }
+}
