@@ -1,17 +1,13 @@
 //! Tests that JPEG images are decoded as the crate `image` decodes them.
 
-use image::ImageFormat;
-use plinth_model::LoadOptions;
+use image::ImageFormat::Jpeg;
 
-use crate::glb::Glb;
+use crate::decoded::{expected, file, loaded, seeds};
 
 /// Returns JPEG images of many kinds and their names.
 fn files() -> Vec<(String, Vec<u8>)> {
-    let file = |path: std::path::PathBuf| (path.display().to_string(), std::fs::read(&path).unwrap());
-    let seeds = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/image")).unwrap();
-    let seeds = seeds.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "jpg"));
     let gradient = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/gradient_420.jpg");
-    seeds.chain([gradient.into()]).map(file).collect()
+    seeds("jpg").into_iter().chain([file(gradient.into()), ("noise".to_owned(), noise())]).collect()
 }
 
 /// Encodes an image of several rows of blocks without subsampling.
@@ -21,21 +17,6 @@ fn noise() -> Vec<u8> {
     let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut jpeg, 50);
     image::ImageEncoder::write_image(encoder, &rgb, 35, 30, image::ExtendedColorType::Rgb8).unwrap();
     jpeg
-}
-
-/// Returns the pixels of an image in a model, or the error.
-fn loaded(jpeg: &[u8]) -> Result<Vec<u8>, String> {
-    let mut glb = Glb::textured();
-    glb.image("image/jpeg", jpeg);
-    let model = glb.load_with(&LoadOptions::default());
-    model.map(|model| model.images[0].pixels.to_vec()).map_err(|e| e.to_string())
-}
-
-/// Returns what [`loaded`] should return.
-fn expected(jpeg: &[u8]) -> Result<Vec<u8>, String> {
-    let image = image::load_from_memory_with_format(jpeg, ImageFormat::Jpeg);
-    let pixels = image.map(|image| image.into_rgba8().into_raw());
-    pixels.map_err(|e| format!("images[0]: it cannot be decoded: {e}"))
 }
 
 /// Returns damaged copies of an image: the bytes from `cut` are missing, or the decoder finds an end or a comment in
@@ -53,19 +34,19 @@ fn damaged(jpeg: &[u8], cut: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn jpeg_images_have_the_same_pixels_and_errors_as_in_the_image_crate() {
-    let files = files().into_iter().chain([("noise".to_owned(), noise())]).collect::<Vec<_>>();
+    let files = files();
     assert!(files.iter().any(|(name, _)| name.ends_with("progressive420.jpg")), "the seeds for fuzzing are missing");
     for (name, jpeg) in files {
-        assert!(loaded(&jpeg) == expected(&jpeg), "{name}");
+        assert!(loaded(Jpeg, &jpeg) == expected(Jpeg, &jpeg), "{name}");
     }
 }
 
 #[test]
 fn damaged_jpeg_images_have_the_same_pixels_and_errors_as_in_the_image_crate() {
-    for (name, jpeg) in files().into_iter().chain([("noise".to_owned(), noise())]) {
+    for (name, jpeg) in files() {
         for cut in (4..jpeg.len()).step_by(7) {
             for (kind, copy) in damaged(&jpeg, cut).iter().enumerate() {
-                assert!(loaded(copy) == expected(copy), "{name} at byte {cut}, damage {kind}");
+                assert!(loaded(Jpeg, copy) == expected(Jpeg, copy), "{name} at byte {cut}, damage {kind}");
             }
         }
     }

@@ -53,8 +53,8 @@ impl<'a> FilteredPixels<'a> {
     fn skip(&mut self) -> Option<Decoded> {
         let (length, decoded) = self.decoder.update(self.rest, None).ok()?;
         self.rest = &self.rest[length..];
-        let is_end = length == 0 && self.rest.is_empty() || matches!(decoded, Decoded::ChunkComplete(IEND));
-        (!is_end).then_some(decoded)
+        let is_at_end = length == 0 && self.rest.is_empty() || matches!(decoded, Decoded::ChunkComplete(IEND));
+        (!is_at_end).then_some(decoded)
     }
 
     /// Calls `process` with the next `length` bytes. Returns `None` if the file is invalid or ends before them.
@@ -78,10 +78,9 @@ impl<'a> FilteredPixels<'a> {
         let (consumed, decoded) = self.decoder.update(self.rest, Some(&mut buffer)).ok()?;
         self.rest = &self.rest[consumed..];
         self.is_flushed = matches!(decoded, Decoded::ImageDataFlushed);
-        let decompressed = self.region.filled - filled;
-        self.missing -= decompressed;
-        let is_at_end = consumed == 0 && decompressed == 0 && self.region.filled < self.buffer.len();
-        (!is_at_end || self.is_flushed).then_some(())
+        self.missing -= self.region.filled - filled;
+        let is_at_end = consumed == 0 && self.rest.is_empty();
+        (!is_at_end).then_some(())
     }
 
     /// Provides space for decompressed bytes after those that are still needed.

@@ -252,3 +252,65 @@ impl<const CHANNELS: usize> Wavefront<CHANNELS> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns bytes that look random.
+    fn bytes(number: usize) -> Vec<u8> {
+        (0..number as u32).map(|i| (i.wrapping_mul(0x9E37_79B1).wrapping_add(0x1234_5678) >> 13) as u8).collect()
+    }
+
+    #[test]
+    fn the_nearest_of_three_bytes_is_that_of_the_specification() {
+        let specified = |a: u8, b: u8, c: u8| {
+            let [a, b, c] = [a, b, c].map(i32::from);
+            let p = a + b - c;
+            let [pa, pb, pc] = [a, b, c].map(|byte| (p - byte).abs());
+            if pa <= pb && pa <= pc {
+                a
+            } else if pb <= pc {
+                b
+            } else {
+                c
+            }
+        };
+        for a in 0..=u8::MAX {
+            for b in 0..=u8::MAX {
+                for c in (a % 3..=u8::MAX).step_by(3) {
+                    assert_eq!(i32::from(paeth(a, b, c)), specified(a, b, c), "{a} {b} {c}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn functions_for_all_processors_have_the_same_results() {
+        for (layout, slowest) in [(Layout::Rgb, reverse::<3> as Reverse), (Layout::Rgba, reverse::<4>)] {
+            for columns in [1, 6, 7, 8, 11, 12, 40] {
+                let row_bytes = layout.row_bytes(columns) - 1;
+                let (all, above) = (bytes(ROWS * row_bytes), bytes(columns * 4));
+                let rows = std::array::from_fn(|row| &all[row * row_bytes..][..row_bytes]);
+                let predictors = Predictors::new([4, 4, 3, 1, 2, 0, 4, 3]).unwrap();
+                let result = |reverse: Reverse| {
+                    let mut out = vec![[0; 4]; ROWS * columns];
+                    reverse(rows, predictors, above.as_chunks().0, &mut out);
+                    out
+                };
+                assert!(result(function(layout)) == result(slowest), "{layout:?} {columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_filters_are_errors() {
+        let reverse = |filter: u8| {
+            let filtered = [4, 10, 20, 30, 0, 1, 2, 3, filter, 1, 1, 1];
+            let mut out = [[0; 4]; 3];
+            Layout::Rgb.reverse(&filtered, &[[7, 7, 7, 255]], &mut out).map(|()| out)
+        };
+        assert_eq!(reverse(2), Some([[17, 27, 37, 255], [1, 2, 3, 255], [2, 3, 4, 255]]));
+        assert_eq!(reverse(5), None);
+    }
+}

@@ -53,3 +53,47 @@ fn layout(info: &Info<'_>) -> Option<Layout> {
         ColorType::Grayscale | ColorType::GrayscaleAlpha | ColorType::Indexed => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a PNG image of the seeds for fuzzing.
+    fn seed(name: &str) -> Vec<u8> {
+        std::fs::read(format!("{}/../../fuzz/seeds/image/{name}.png", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    /// Returns an image of two frames.
+    fn animated() -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, 2, 1);
+        encoder.set_color(ColorType::Rgb);
+        encoder.set_animated(2, 0).unwrap();
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(&[1, 2, 3, 4, 5, 6]).unwrap();
+        writer.write_image_data(&[7, 8, 9, 1, 2, 3]).unwrap();
+        writer.finish().unwrap();
+        file
+    }
+
+    #[test]
+    fn images_with_rgb_or_rgba_pixels_become_rgba_at_once() {
+        let is_decoded = |png: &[u8]| rgb_png(png, Limits::default(), 4096).is_some();
+        for name in ["a", "rgb8_filters", "rgba8_filters", "stored_two_idat"] {
+            assert!(is_decoded(&seed(name)), "{name}");
+        }
+        for name in ["grey1", "grey_alpha16", "palette8_filters", "rgb16_interlaced", "rgb8_trns", "rgba16"] {
+            assert!(!is_decoded(&seed(name)), "{name}");
+        }
+        assert!(!is_decoded(&animated()));
+    }
+
+    #[test]
+    fn images_that_are_halved_or_exceed_the_limit_keep_three_channels() {
+        let png = seed("rgb8_filters");
+        let is_decoded =
+            |decoded_bytes, max_side| rgb_png(&png, Limits { decoded_bytes, ..Limits::default() }, max_side).is_some();
+        let size = 13 * 11 * 4;
+        assert!(is_decoded(size, 13) && !is_decoded(size - 1, 13) && !is_decoded(size, 12));
+    }
+}
