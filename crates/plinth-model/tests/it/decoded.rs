@@ -1,6 +1,6 @@
 //! Compares the images of models with those that the crate `image` decodes.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use image::ImageFormat;
 use plinth_model::LoadOptions;
@@ -11,12 +11,12 @@ use crate::glb::Glb;
 pub(crate) fn seeds(extension: &str) -> Vec<(String, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/image");
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|e| e == extension)).map(file).collect()
+    paths.filter(|path| path.extension().is_some_and(|e| e == extension)).map(|path| file(&path)).collect()
 }
 
 /// Returns the name and the content of a file.
-pub(crate) fn file(path: PathBuf) -> (String, Vec<u8>) {
-    (path.display().to_string(), std::fs::read(&path).unwrap())
+pub(crate) fn file(path: &Path) -> (String, Vec<u8>) {
+    (path.display().to_string(), std::fs::read(path).unwrap())
 }
 
 /// Returns the pixels of an image in a model, or the error.

@@ -7,7 +7,7 @@ use crate::decoded::{expected, file, loaded, seeds};
 /// Returns JPEG images of many kinds and their names.
 fn files() -> Vec<(String, Vec<u8>)> {
     let gradient = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/gradient_420.jpg");
-    seeds("jpg").into_iter().chain([file(gradient.into()), ("noise".to_owned(), noise())]).collect()
+    seeds("jpg").into_iter().chain([file(gradient.as_ref()), ("noise".to_owned(), noise())]).collect()
 }
 
 /// Encodes an image of several rows of blocks without subsampling.

@@ -59,7 +59,7 @@ fn damaged_png_images_have_the_same_pixels_and_errors_as_in_the_image_crate() {
     let noise = encoded(21, 19, ColorType::Rgb, Filter::Adaptive);
     for (name, png) in files().into_iter().chain([("noise".to_owned(), noise)]) {
         for at in 8..png.len() {
-            let mut copies = vec![png[..at].to_vec(), png.clone(), [&png[..at], &png[at + 1..]].concat()];
+            let mut copies = [png[..at].to_vec(), png.clone(), [&png[..at], &png[at + 1..]].concat()];
             copies[1][at] ^= 1 << (at % 8);
             for (kind, copy) in copies.iter().enumerate() {
                 assert!(loaded(Png, copy) == expected(Png, copy), "{name} at byte {at}, damage {kind}");

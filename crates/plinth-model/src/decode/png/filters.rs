@@ -5,6 +5,8 @@
 //! processed together, each one column behind the row above it: the eight pixels of such a diagonal do not depend on each
 //! other.
 
+#![expect(clippy::inline_always, reason = "the target features of a function must apply to the loops that it calls")]
+
 /// Number of rows that are processed together.
 pub(super) const ROWS: usize = 8;
 /// R, G, B, A.
@@ -58,19 +60,24 @@ type Reverse = fn([&[u8]; ROWS], Predictors, &[Pixel], &mut [Pixel]);
 
 /// Returns the fastest function for this processor. All have the same results.
 fn function(layout: Layout) -> Reverse {
+    match layout {
+        Layout::Rgb => fastest::<3>(),
+        Layout::Rgba => fastest::<4>(),
+    }
+}
+
+fn fastest<const CHANNELS: usize>() -> Reverse {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        #[expect(unsafe_code, reason = "a function with target features; see decision 0094")]
-        // SAFETY: The processor has AVX2, which is all that the functions require.
-        return match layout {
-            Layout::Rgb => |rows, predictors, above, out| unsafe { reverse_avx2::<3>(rows, predictors, above, out) },
-            Layout::Rgba => |rows, predictors, above, out| unsafe { reverse_avx2::<4>(rows, predictors, above, out) },
+        return |rows, predictors, above, out| {
+            #[expect(unsafe_code, reason = "a function with target features; see decision 0094")]
+            // SAFETY: The processor has AVX2, which is all that the function requires.
+            unsafe {
+                reverse_avx2::<CHANNELS>(rows, predictors, above, out);
+            }
         };
     }
-    match layout {
-        Layout::Rgb => reverse::<3>,
-        Layout::Rgba => reverse::<4>,
-    }
+    reverse::<CHANNELS>
 }
 
 /// Same as [`reverse`], compiled for AVX2.
