@@ -144,9 +144,11 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
         mv "$work/$system-target" "$clone/target"
         mv "$work/$system-cargo" "$root$cargo_home/registry"
     elif [[ ${BUILT:-} == yes ]]; then
-        cp -a "${CARGO_TARGET_DIR:-$repository/target}" "$clone/target"
+        mkdir "$clone/target"
+        # What only speeds up the next compilation can take more space than all the rest.
+        tar -C "${CARGO_TARGET_DIR:-$repository/target}" --exclude=./python --exclude=./*/incremental -cf - . |
+            tar -C "$clone/target" -xf -
         cp -a "$cargo_home/registry" "$root$cargo_home/registry"
-        rm -rf "$clone/target/python"
     fi
     # The user must be able to enter the parent folders.
     if [[ $name != root ]]; then chmod a+x "$root/root"; fi
