@@ -52,7 +52,7 @@ pub use floor::{ReflectorLook, ShadowLook};
 pub use intrinsics::Intrinsics;
 pub use lights::MAX_POINT_LIGHTS;
 pub use material::max_texture_side;
-pub use pixel::{SURFACE_ERROR_PIXELS, smallest_pixel, smallest_step};
+pub use pixel::{SURFACE_ERROR_PIXELS, rounded_length, smallest_pixel, smallest_step};
 pub use pose::joint_shares;
 pub use post::PostLook;
 pub use scene::*;

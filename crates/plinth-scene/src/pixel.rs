@@ -10,6 +10,15 @@ pub const SURFACE_ERROR_PIXELS: f32 = 0.55;
 /// Minimum depth of the model in world units, for cameras inside the model's bounds.
 const NEAREST: f32 = 0.02;
 
+/// Number of lengths of [`rounded_length`] per factor of 2.
+const LENGTHS_PER_OCTAVE: f32 = 16.0;
+
+/// Rounds a length down to the next power of 2^(1/16). If the same camera path is divided into another number of frames, its
+/// smallest pixel differs a little, but what is computed for the rounded length need not be computed again.
+pub fn rounded_length(length: f32) -> f32 {
+    ((length.log2() * LENGTHS_PER_OCTAVE).floor() / LENGTHS_PER_OCTAVE).exp2()
+}
+
 /// Returns the smallest length on the model's surface that one pixel covers in any shot, in world units. `(min, max)`
 /// is the bounding box of the model. `height` is the height of the frame in pixels.
 pub fn smallest_pixel((min, max): (Vec3, Vec3), shots: &[Shot], height: u32) -> f32 {
@@ -106,6 +115,15 @@ mod tests {
             let moved = part.iter().flat_map(|shot| (0..8).map(|i| displacement(shot, corners(i), pixel, 720)));
             let largest = moved.fold(0.0, f32::max);
             assert!((largest - 1.0).abs() < 1e-3, "{largest} pixels");
+        }
+    }
+
+    #[test]
+    fn lengths_are_rounded_down_to_one_of_few() {
+        for length in [1e-6, 0.013, 0.999, 1.0, 7.3] {
+            let rounded = rounded_length(length);
+            assert!(rounded <= length && rounded > 0.957 * length, "{length}: {rounded}");
+            assert!((rounded_length(rounded * 1.04) / rounded - 1.0).abs() < 1e-5, "{length}: {rounded}");
         }
     }
 

@@ -11,7 +11,7 @@ mod surface;
 use std::sync::Arc;
 
 use plinth_model::{Material, Model, Primitive, Topology};
-use plinth_scene::{Scene, smallest_pixel};
+use plinth_scene::{Scene, rounded_length, smallest_pixel};
 use rayon::prelude::*;
 
 use chunk::Chunk;
@@ -37,7 +37,7 @@ pub fn merge_dense_vertices(scene: &mut Scene, height: u32) {
     if scene.is_dataset {
         return;
     }
-    let pixel = smallest_pixel(scene.bounds, &scene.shots, height);
+    let pixel = rounded_length(smallest_pixel(scene.bounds, &scene.shots, height));
     let scales = scene.still_mesh_scales();
     let model = &scene.model;
     let mut merged: Vec<(usize, usize, Primitive)> = Vec::new();

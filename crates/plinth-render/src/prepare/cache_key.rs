@@ -6,7 +6,8 @@ use plinth_bake::BakeOptions;
 use plinth_scene::{PointLikeLight, Scene};
 
 use super::PrepareInputs;
-use super::light::{bake_options, eyes};
+use super::eyes::eyes;
+use super::light::bake_options;
 use crate::cache::{Cache, Key};
 use crate::upload::geometry::primitive_of;
 use crate::upload::material::used_slots;

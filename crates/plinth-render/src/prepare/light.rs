@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::bake_input::{bake_meshes, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
+use super::eyes::eyes;
 use super::{EnvironmentLight, KnownTriangles, ModelLight, PrepareInputs, SurfaceLight};
 use crate::ibl::{FilterQuality, irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
@@ -22,11 +23,6 @@ use crate::upload::geometry::primitive_of;
 const USUAL: FilterQuality = FilterQuality { mips: 6, samples: 1.0 };
 /// Quality of the filtered environment for drafts. The level with roughness 0 has 272 texels per side.
 const DRAFT: FilterQuality = FilterQuality { mips: 5, samples: 0.5 };
-
-/// Maximum number of camera positions for which visibility is tested.
-const MAX_EYES: usize = 24;
-/// Same as [`MAX_EYES`], for [`LightDetail::Interactive`].
-const MAX_INTERACTIVE_EYES: usize = 6;
 
 impl EnvironmentLight {
     /// Filters a panorama for all roughnesses.
@@ -184,13 +180,6 @@ fn with_soft_lights(environment: EnvironmentMap, lights: &[PointLikeLight]) -> E
         }
     });
     environment
-}
-
-/// Returns camera positions that represent the cameras of all shots.
-pub(super) fn eyes(scene: &Scene) -> Vec<Vec3> {
-    let most = if scene.light_detail == LightDetail::Interactive { MAX_INTERACTIVE_EYES } else { MAX_EYES };
-    let step = scene.shots.len().div_ceil(most).max(1);
-    scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
 }
 
 /// Returns the lights whose reflected light is baked: the sun and the key light.

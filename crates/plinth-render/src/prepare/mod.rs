@@ -8,6 +8,7 @@ mod cache_key;
 mod check_cached;
 mod closest_point;
 pub(crate) mod distance_field;
+mod eyes;
 mod light;
 mod serialized;
 mod simplify;

@@ -9,7 +9,7 @@
 use glam::{IVec3, Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
 use plinth_model::{Model, Primitive, Topology};
-use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, smallest_pixel};
+use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, rounded_length, smallest_pixel};
 use rayon::prelude::*;
 
 use super::at_vertex::is_polished;
@@ -39,7 +39,7 @@ const MIN_FRAMES: usize = 4;
 /// light on all triangles would take longer than the simplification.
 const MANY_TRIANGLES: usize = 200_000;
 
-/// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if
+/// Returns the size of a pixel at the nearest point of the model over all frames, in world units, rounded down. Returns `None` if
 /// removing smaller details would not save time. Removing details saves time in videos that a software driver draws,
 /// and on any adapter for models with very many triangles. The geometry of datasets is never simplified.
 pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
@@ -48,7 +48,7 @@ pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive
     };
     let is_slow_to_draw = gpu.is_software() && scene.shots.len() >= MIN_FRAMES;
     let worthwhile = !scene.is_dataset && (is_slow_to_draw || triangles() >= MANY_TRIANGLES);
-    worthwhile.then(|| smallest_pixel(scene.bounds, &scene.shots, height))
+    worthwhile.then(|| rounded_length(smallest_pixel(scene.bounds, &scene.shots, height)))
 }
 
 /// Returns the indices with which each posed primitive is drawn. `pixel` is the size of a pixel in world units.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 use plinth_model::{AlphaMode, Primitive, TextureSlot, Topology, Wrap};
-use plinth_scene::{PosedPrimitive, Scene, smallest_step};
+use plinth_scene::{PosedPrimitive, Scene, rounded_length, smallest_step};
 use rayon::prelude::*;
 
 use super::geometry::primitive_of;
@@ -73,7 +73,7 @@ pub(crate) fn first_levels(
     if any_camera || scene.is_dataset || scene.shots.is_empty() || gpu.keeps_levels {
         return BTreeMap::new();
     }
-    let reading = Reading { step: step(scene, size), is_anisotropic: !gpu.is_software() };
+    let reading = Reading { step: rounded_length(step(scene, size)), is_anisotropic: !gpu.is_software() };
     let drawn: Vec<Drawn<'_>> = posed
         .par_iter()
         .zip(indices)
@@ -506,7 +506,7 @@ mod tests {
             })
         };
         let scene = square_scene();
-        let pixel = smallest_step(scene.bounds, &scene.shots, (256, 256));
+        let pixel = rounded_length(smallest_step(scene.bounds, &scene.shots, (256, 256)));
         let expected = Density { largest: 2048.0, smallest: 2048.0 }
             .level(Reading { step: pixel, is_anisotropic: !gpu.is_software() });
         assert!(expected > 0, "{pixel}");

@@ -166,3 +166,22 @@ fn new_light_is_stored_after_the_first_frame_even_if_the_render_is_stopped() {
     assert_eq!(after_stop, 2);
     assert_eq!(stored_after(&|_renderer| ()), 2);
 }
+
+#[test]
+fn turntables_of_all_lengths_and_start_angles_share_their_light() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+    let files_after = |more: Value| {
+        let mut settings = json!({"quality": "share", "aspect": "1:1"});
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let scene = scene_with(still_life(), &settings, even(), &BTreeMap::new());
+        let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+        drop(Renderer::new(gpu(), &scene, picture, Some(&cache)).unwrap());
+        std::fs::read_dir(folder.path()).unwrap().count()
+    };
+    let first = files_after(json!({"length": 1}));
+    for settings in [json!({"length": 2}), json!({"length": 6}), json!({"length": 1, "startAngle": 77})] {
+        assert_eq!(files_after(settings.clone()), first, "{settings}");
+    }
+    assert!(files_after(json!({"length": 1, "zoom": 1.5})) > first, "other details are visible");
+}
