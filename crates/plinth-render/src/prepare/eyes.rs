@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     /// Returns a scene with a triangle and these settings.
-    fn scene(settings: serde_json::Value) -> Scene {
+    fn scene(settings: &serde_json::Value) -> Scene {
         let positions = vec![[-1.0, -0.5, 0.3], [1.0, -0.5, -0.2], [0.0, 0.5, 0.0]];
         let primitive = Primitive { positions, indices: vec![0, 1, 2], ..Primitive::default() };
         let model = Model {
@@ -94,16 +94,16 @@ mod tests {
             materials: vec![plinth_model::Material::default()],
             ..Model::default()
         };
-        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        let settings = RenderSettings::from_json(settings, ParseOptions::default()).unwrap();
         build_scene(Arc::new(model), &settings, None).unwrap()
     }
 
     #[test]
     fn turntables_of_all_lengths_and_start_angles_have_the_same_positions() {
-        let expected = eyes(&scene(json!({ "length": 1 })));
+        let expected = eyes(&scene(&json!({ "length": 1 })));
         assert_eq!(expected.len(), MAX_EYES);
         for settings in [json!({ "length": 6 }), json!({ "length": 2, "startAngle": 77 })] {
-            assert_eq!(eyes(&scene(settings.clone())), expected, "{settings}");
+            assert_eq!(eyes(&scene(&settings)), expected, "{settings}");
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
             let of_rings: BTreeSet<i32> = eyes(scene).into_iter().map(elevation).collect();
             (of_cameras.collect::<BTreeSet<i32>>(), of_rings.into_iter().collect::<Vec<_>>())
         };
-        let mut scene = scene(json!({ "length": 1 }));
+        let mut scene = scene(&json!({ "length": 1 }));
         let (of_cameras, of_rings) = elevations(&scene);
         assert_eq!(of_cameras.into_iter().collect::<Vec<_>>(), of_rings);
         assert_eq!(of_rings.len(), 1);
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn cameras_that_do_not_surround_the_model_are_positions_themselves() {
-        let mut half = scene(json!({ "length": 1 }));
+        let mut half = scene(&json!({ "length": 1 }));
         half.shots.truncate(15);
-        let mut inside = scene(json!({ "length": 1 }));
+        let mut inside = scene(&json!({ "length": 1 }));
         inside.shots[3].camera.position = 0.5 * (inside.bounds.0 + inside.bounds.1);
-        let mut draft = scene(json!({ "length": 1 }));
+        let mut draft = scene(&json!({ "length": 1 }));
         draft.light_detail = LightDetail::Interactive;
         for scene in [half, inside, draft] {
             let cameras: Vec<Vec3> = scene.shots.iter().map(|shot| shot.camera.position).collect();
