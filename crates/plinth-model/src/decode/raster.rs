@@ -105,18 +105,30 @@ impl Raster<'_> {
     }
 }
 
+/// Number of pixels that are read together by [`words`].
+pub(super) const COLUMNS: usize = 4;
+
+/// Returns the words at the beginning of pixels with 3 or 4 channels. Those of RGB pixels end with a byte that is not theirs.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the target features of the caller must apply to it")]
+pub(super) fn words<const CHANNELS: usize>(pixels: &[[u8; CHANNELS]; COLUMNS]) -> [[u8; 4]; COLUMNS] {
+    let bytes = pixels.as_flattened();
+    // Reading words is faster than reading bytes.
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    // The last pixel ends with the last word.
+    let last = word(CHANNELS * COLUMNS - 4) >> (8 * (4 - CHANNELS));
+    [word(0), word(CHANNELS), word(2 * CHANNELS), last].map(u32::to_le_bytes)
+}
+
 /// Converts RGB pixels to RGBA.
 fn opaque(bytes: &[u8]) -> Vec<u8> {
     let mut pixels = vec![0_u8; bytes.len() / 3 * 4];
-    let (blocks, rest) = bytes.as_chunks::<12>();
-    let (converted, converted_rest) = pixels.as_chunks_mut::<4>().0.split_at_mut(4 * blocks.len());
-    for (converted, block) in converted.as_chunks_mut::<4>().0.iter_mut().zip(blocks) {
-        // Reading words is faster than reading bytes. Four pixels end with a word.
-        let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
-        let rgb = [word(0), word(3), word(6), word(8) >> 8];
-        *converted = rgb.map(|rgb| (rgb | 0xFF00_0000).to_le_bytes());
+    let (blocks, rest) = bytes.as_chunks::<3>().0.as_chunks::<COLUMNS>();
+    let (converted, converted_rest) = pixels.as_chunks_mut::<4>().0.split_at_mut(COLUMNS * blocks.len());
+    for (converted, block) in converted.as_chunks_mut::<COLUMNS>().0.iter_mut().zip(blocks) {
+        *converted = words(block).map(|[r, g, b, _]| [r, g, b, 255]);
     }
-    for (converted, [r, g, b]) in converted_rest.iter_mut().zip(rest.as_chunks::<3>().0) {
+    for (converted, [r, g, b]) in converted_rest.iter_mut().zip(rest) {
         *converted = [*r, *g, *b, 255];
     }
     pixels

@@ -14,7 +14,7 @@ const SECTORS: usize = 12;
 /// Minimum angle between the lowest and the highest camera for a ring between theirs, in degrees.
 const WIDE: f32 = 30.0;
 /// Minimum distance of the cameras that surround the model from its centre, as a multiple of the radius of its bounding sphere.
-const NEAREST: f32 = 1.5;
+const MIN_DISTANCE: f32 = 1.5;
 
 /// Returns camera positions that represent the cameras of all shots. If they surround the model, the positions are rings around
 /// it, which do not depend on where the path starts and into how many frames it is divided. Therefore the light of a model can
@@ -38,7 +38,7 @@ fn rings(scene: &Scene) -> Option<Vec<Vec3>> {
     let (mut lowest, mut highest, mut nearest) = (90.0_f32, -90.0_f32, f32::MAX);
     for shot in &scene.shots {
         let offset = shot.camera.position - center;
-        if offset.length() <= NEAREST * radius {
+        if offset.length() <= MIN_DISTANCE * radius {
             return None;
         }
         let turn = offset.z.atan2(offset.x) / TAU;

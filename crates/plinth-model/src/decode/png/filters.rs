@@ -7,12 +7,12 @@
 
 #![expect(clippy::inline_always, reason = "the target features of a function must apply to the loops that it calls")]
 
+use super::super::raster::{COLUMNS, words};
+
 /// Number of rows that are processed together.
 pub(super) const ROWS: usize = 8;
 /// R, G, B, A.
 pub(super) type Pixel = [u8; 4];
-/// Number of columns that are processed together.
-const COLUMNS: usize = 4;
 /// The pixels of a diagonal, from the upper row to the lower one.
 type Diagonal = [u8; ROWS * 4];
 
@@ -50,7 +50,7 @@ impl Layout {
         let rows: [&[u8]; ROWS] = std::array::from_fn(|row| &filtered[row * row_bytes..(row + 1) * row_bytes]);
         let predictors = Predictors::new(rows.map(|row| row[0]))?;
         let rows = rows.map(|row| &row[1..]);
-        function(self)(rows, predictors, above, out);
+        fastest(self)(rows, predictors, above, out);
         Some(())
     }
 }
@@ -59,14 +59,15 @@ impl Layout {
 type Reverse = fn([&[u8]; ROWS], Predictors, &[Pixel], &mut [Pixel]);
 
 /// Returns the fastest function for this processor. All have the same results.
-fn function(layout: Layout) -> Reverse {
+fn fastest(layout: Layout) -> Reverse {
     match layout {
-        Layout::Rgb => fastest::<3>(),
-        Layout::Rgba => fastest::<4>(),
+        Layout::Rgb => fastest_of::<3>(),
+        Layout::Rgba => fastest_of::<4>(),
     }
 }
 
-fn fastest<const CHANNELS: usize>() -> Reverse {
+/// Same as [`fastest`], for pixels with 3 or 4 channels.
+fn fastest_of<const CHANNELS: usize>() -> Reverse {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         return |rows, predictors, above, out| {
@@ -111,17 +112,6 @@ fn reverse<const CHANNELS: usize>(rows: [&[u8]; ROWS], predictors: Predictors, a
     for step in first + blocks * COLUMNS..columns + ROWS - 1 {
         wavefront.advance_at_side(step, &rows, above, &mut out);
     }
-}
-
-/// Returns the words at the beginning of four pixels. Those of RGB pixels end with a byte that is not theirs.
-#[inline(always)]
-fn words<const CHANNELS: usize>(pixels: &[[u8; CHANNELS]; COLUMNS]) -> [Pixel; COLUMNS] {
-    let bytes = pixels.as_flattened();
-    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    // Reading words is faster than reading bytes. The last pixel ends with a word.
-    let last = CHANNELS * COLUMNS - 4;
-    let last = word(last) >> (8 * (CHANNELS * (COLUMNS - 1)).abs_diff(last));
-    [word(0), word(CHANNELS), word(2 * CHANNELS), last].map(u32::to_le_bytes)
 }
 
 /// Returns a pixel of the image. An RGB pixel is opaque.
@@ -305,7 +295,7 @@ mod tests {
                     reverse(rows, predictors, above.as_chunks().0, &mut out);
                     out
                 };
-                assert!(result(function(layout)) == result(slowest), "{layout:?} {columns}");
+                assert!(result(fastest(layout)) == result(slowest), "{layout:?} {columns}");
             }
         }
     }
