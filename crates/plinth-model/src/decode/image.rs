@@ -46,7 +46,7 @@ pub(crate) fn images(
 ) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut images = vec![Image::default(); used.len()];
-    let mut unknown: Vec<(usize, u64)> = Vec::new();
+    let mut unknown: Vec<(usize, (u32, u32))> = Vec::new();
     for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
         let data = with_name(source, i, bytes(source, i))?;
         let header = with_name(source, i, size(&data, i));
@@ -81,14 +81,15 @@ pub(crate) fn images(
             };
             continue;
         }
-        unknown.push((i, count));
+        unknown.push((i, (width, height)));
     }
-    let decode_one = |scratch: &mut Vec<u8>, (i, pixels): &(usize, u64)| {
-        let _decoding = Decoding::start(*pixels);
-        with_name(source, *i, decode(source, *i, max_side, scratch))
+    let decode_one = |scratch: &mut Vec<u8>, (i, (width, height)): &(usize, (u32, u32))| {
+        let _decoding = Decoding::start(u64::from(*width) * u64::from(*height));
+        let image = with_name(source, *i, decode(source, *i, max_side, scratch))?;
+        Ok(Image { source_width: *width, source_height: *height, ..image })
     };
     let decoded: Vec<Result<Image>> = unknown.par_iter().map_init(Vec::new, decode_one).collect();
-    for ((i, _pixels), image) in unknown.into_iter().zip(decoded) {
+    for ((i, _size), image) in unknown.into_iter().zip(decoded) {
         images[i] = image?;
     }
     Ok(images)
@@ -224,8 +225,8 @@ fn decode_again(bytes: Vec<u8>, pixels: u64, limits: Limits, max_side: u32) -> i
     }
 }
 
-/// Decodes an image of any supported format, which will be halved until neither side is longer than `max_side` pixels.
-/// See [`raster`].
+/// Decodes an image of any supported format, which will be halved until neither side is longer than `max_side` pixels, if it
+/// has not been halved already. See [`raster`].
 fn any_raster<'a>(
     bytes: &[u8],
     limits: Limits,

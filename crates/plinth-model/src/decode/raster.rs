@@ -40,6 +40,16 @@ pub(super) fn scaled_down(mut size: (u32, u32), max_side: u32) -> (u32, u32) {
     size
 }
 
+/// Returns how often both sides of an image must be halved until neither is longer than `max_side` pixels.
+pub(super) fn halvings(mut size: (u32, u32), max_side: u32) -> u32 {
+    let mut times = 0;
+    while is_too_large(size, max_side) {
+        size = half(size);
+        times += 1;
+    }
+    times
+}
+
 fn is_too_large((width, height): (u32, u32), max_side: u32) -> bool {
     width.max(height) > max_side.max(1)
 }

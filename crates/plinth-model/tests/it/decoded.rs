@@ -21,9 +21,14 @@ pub(crate) fn file(path: &Path) -> (String, Vec<u8>) {
 
 /// Returns the pixels of an image in a model, or the error.
 pub(crate) fn loaded(format: ImageFormat, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    loaded_within(format, bytes, LoadOptions::default().max_texture_side)
+}
+
+/// Same as [`loaded`], for a model whose images are halved until neither side is longer than `max_texture_side` pixels.
+pub(crate) fn loaded_within(format: ImageFormat, bytes: &[u8], max_texture_side: u32) -> Result<Vec<u8>, String> {
     let mut glb = Glb::textured();
     glb.image(format.to_mime_type(), bytes);
-    let model = glb.load_with(&LoadOptions::default());
+    let model = glb.load_with(&LoadOptions { max_texture_side, ..LoadOptions::default() });
     model.map(|model| model.images[0].pixels.to_vec()).map_err(|e| e.to_string())
 }
 

@@ -3,7 +3,7 @@
 use image::ImageFormat::Png;
 use png::{BitDepth, ColorType, Encoder, Filter};
 
-use crate::decoded::{expected, loaded, seeds};
+use crate::decoded::{expected, loaded, loaded_within, seeds};
 
 /// Encodes an image of noise and gradients.
 fn encoded(width: u32, height: u32, color: ColorType, filter: Filter) -> Vec<u8> {
@@ -63,6 +63,44 @@ fn damaged_png_images_have_the_same_pixels_and_errors_as_in_the_image_crate() {
             copies[1][at] ^= 1 << (at % 8);
             for (kind, copy) in copies.iter().enumerate() {
                 assert!(loaded(Png, copy) == expected(Png, copy), "{name} at byte {at}, damage {kind}");
+            }
+        }
+    }
+}
+
+/// Returns the means of blocks of 2 × 2 pixels, without an odd last row or column.
+fn halved(width: usize, height: usize, rgba: &[u8]) -> Vec<u8> {
+    let byte = |x: usize, y: usize, channel: usize| u16::from(rgba[(y * width + x) * 4 + channel]);
+    let mut means = Vec::new();
+    for y in 0..height / 2 {
+        for x in 0..width / 2 {
+            for channel in 0..4 {
+                let [upper, lower] = [2 * y, 2 * y + 1].map(|y| byte(2 * x, y, channel) + byte(2 * x + 1, y, channel));
+                means.push(((upper + lower + 2) / 4) as u8);
+            }
+        }
+    }
+    means
+}
+
+#[test]
+fn large_png_images_become_means_of_blocks_of_their_pixels() {
+    for (width, height) in [(64, 64), (65, 9), (100, 23), (17, 40), (9, 200), (333, 8), (16, 1)] {
+        for color in [ColorType::Rgb, ColorType::Rgba, ColorType::Grayscale] {
+            let png = encoded(width, height, color, Filter::Adaptive);
+            let mut expected = expected(Png, &png).unwrap();
+            let mut size = [width as usize, height as usize];
+            for _time in 0..4 {
+                let longest = size[0].max(size[1]);
+                assert!(
+                    loaded_within(Png, &png, longest as u32).unwrap() == expected,
+                    "{width}×{height} {color:?} {size:?}"
+                );
+                if size[0].min(size[1]) < 2 {
+                    break;
+                }
+                expected = halved(size[0], size[1], &expected);
+                size = size.map(|side| side / 2);
             }
         }
     }

@@ -3,6 +3,7 @@
 
 mod filtered;
 mod filters;
+mod halves;
 
 use std::borrow::Cow;
 
@@ -10,15 +11,16 @@ use png::{BitDepth, ColorType, Info};
 
 use self::filtered::FilteredPixels;
 use self::filters::{Layout, Pixel, ROWS};
-use super::raster::{Raster, scaled_down};
+use self::halves::Halves;
+use super::raster::{Raster, halvings};
 use crate::limits::Limits;
 
-/// Decodes a PNG image that has RGB or RGBA pixels with 8 bits per channel. The pixels are those of [`raster`].
+/// Decodes a PNG image that has RGB or RGBA pixels with 8 bits per channel, and halves both sides until neither is longer than
+/// `max_side` pixels. The pixels are those of [`raster`], halved by [`Raster::into_pixels`].
 ///
 /// Returns `None` for images that are left to [`raster`]: those with other pixels, interlacing, a transparent colour or
 /// animations, those that take more than `limits.decoded_bytes`, those with errors, so that each error has one message,
-/// and those with a side that is longer than `max_side` pixels, because halving takes less time and memory with three
-/// channels.
+/// and those that are halved more than three times or to nothing.
 ///
 /// [`raster`]: super::image::raster
 pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Raster<'static>> {
@@ -26,19 +28,54 @@ pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Ras
     let info = filtered.info()?;
     let (layout, (width, height)) = (layout(info)?, info.size());
     let size = u64::from(width) * u64::from(height) * 4;
-    if size > limits.decoded_bytes || scaled_down((width, height), max_side) != (width, height) {
+    if size > limits.decoded_bytes {
         return None;
     }
+    let times = halvings((width, height), max_side);
+    let bytes = if times == 0 {
+        whole(&mut filtered, layout, (width, height))?
+    } else {
+        halved(&mut filtered, layout, (width, height), Halves::new((width, height), times)?)?
+    };
+    filtered.check_rest()?;
+    Some(Raster { width: width >> times, height: height >> times, channels: 4, bytes: Cow::Owned(bytes) })
+}
+
+/// Returns R, G, B, A bytes of the pixels.
+fn whole(filtered: &mut FilteredPixels<'_>, layout: Layout, (width, height): (u32, u32)) -> Option<Vec<u8>> {
     let columns = width as usize;
-    let mut rgba = vec![0_u8; size as usize];
+    let mut rgba = vec![0_u8; columns * height as usize * 4];
     let mut above: &[Pixel] = &vec![[0; 4]; columns];
     for rows in rgba.as_chunks_mut::<4>().0.chunks_mut(ROWS * columns) {
-        filtered
-            .read(rows.len() / columns * layout.row_bytes(columns), |bytes| layout.reverse(bytes, above, rows))??;
+        read(filtered, layout, above, rows)?;
         above = &rows[rows.len() - columns..];
     }
-    filtered.check_rest()?;
-    Some(Raster { width, height, channels: 4, bytes: Cow::Owned(rgba) })
+    Some(rgba)
+}
+
+/// Returns R, G, B, A bytes of the halved pixels.
+fn halved(
+    filtered: &mut FilteredPixels<'_>,
+    layout: Layout,
+    (width, height): (u32, u32),
+    mut halves: Halves,
+) -> Option<Vec<u8>> {
+    let (columns, height) = (width as usize, height as usize);
+    let mut above: Vec<Pixel> = vec![[0; 4]; columns];
+    let mut rows: Vec<Pixel> = vec![[0; 4]; ROWS * columns];
+    for first in (0..height).step_by(ROWS) {
+        let rows = &mut rows[..ROWS.min(height - first) * columns];
+        read(filtered, layout, &above, rows)?;
+        halves.add(rows);
+        above.copy_from_slice(&rows[rows.len() - columns..]);
+    }
+    Some(halves.into_bytes())
+}
+
+/// Reads at most [`ROWS`] rows. `above` is the row above them.
+fn read(filtered: &mut FilteredPixels<'_>, layout: Layout, above: &[Pixel], rows: &mut [Pixel]) -> Option<()> {
+    let columns = above.len();
+    filtered.read(rows.len() / columns * layout.row_bytes(columns), |bytes| layout.reverse(bytes, above, rows))?
 }
 
 /// Returns the layout of the pixels of an image. Returns `None` for images that are left to another decoder.
@@ -89,11 +126,24 @@ mod tests {
     }
 
     #[test]
-    fn images_that_are_halved_or_exceed_the_limit_keep_three_channels() {
+    fn images_that_exceed_the_limit_are_left_to_another_decoder() {
         let png = seed("rgb8_filters");
         let is_decoded =
             |decoded_bytes, max_side| rgb_png(&png, Limits { decoded_bytes, ..Limits::default() }, max_side).is_some();
         let size = 13 * 11 * 4;
-        assert!(is_decoded(size, 13) && !is_decoded(size - 1, 13) && !is_decoded(size, 12));
+        assert!(is_decoded(size, 13) && !is_decoded(size - 1, 13));
+        assert!(is_decoded(size, 6) && !is_decoded(size - 1, 6), "the limit applies before the image is halved");
+    }
+
+    #[test]
+    fn images_are_halved_while_they_are_decoded() {
+        // 13 × 11 pixels.
+        let size = |max_side| {
+            rgb_png(&seed("rgb8_filters"), Limits::default(), max_side).map(|raster| (raster.width, raster.height))
+        };
+        assert_eq!(
+            [13, 12, 6, 3, 1].map(size),
+            [Some((13, 11)), Some((6, 5)), Some((6, 5)), Some((3, 2)), Some((1, 1))]
+        );
     }
 }
