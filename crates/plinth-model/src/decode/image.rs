@@ -46,10 +46,10 @@ pub(crate) fn images(
 ) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut images = vec![Image::default(); used.len()];
-    let mut unknown: Vec<(usize, (u32, u32))> = Vec::new();
-    for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
-        let data = with_name(source, i, bytes(source, i))?;
-        let header = with_name(source, i, size(&data, i));
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for (index, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+        let data = with_name(source, index, bytes(source, index))?;
+        let header = with_name(source, index, size(&data, index));
         if let Err(problem) = &header
             && unsupported_format(&data).is_some()
         {
@@ -58,41 +58,68 @@ pub(crate) fn images(
         }
         let (width, height) = header?;
         check("pixels on the side of an image", u64::from(width.max(height)), source.limits.image_side)?;
-        let count = u64::from(width) * u64::from(height);
-        pixels += count;
+        let one = Wanted { index, width, height, max_side };
+        pixels += one.pixels();
         check("pixels in images", pixels, source.limits.image_pixels)?;
-        let scaled = scaled_down((width, height), max_side);
-        // The encoded image stays in memory beside its pixels, so it must be small in comparison.
-        let is_small = data.len() as u64 <= u64::from(scaled.0) * u64::from(scaled.1) * 4 / MIN_COMPRESSION;
-        let known = known.filter(|_known| is_small).and_then(|known| {
-            let hash = encoded_hash(&data);
-            known(&hash, scaled).map(|facts| (hash, facts))
-        });
-        if let Some((hash, facts)) = known {
-            let encoded_bytes = data.len();
-            let decode = decode_again(data.into_owned(), count, source.limits, max_side);
-            images[i] = Image {
-                width: scaled.0,
-                height: scaled.1,
-                pixels: Pixels::known(facts, encoded_bytes, decode),
-                source_width: width,
-                source_height: height,
-                encoded_hash: Some(hash),
-            };
-            continue;
-        }
-        unknown.push((i, (width, height)));
+        wanted.push(one);
     }
-    let decode_one = |scratch: &mut Vec<u8>, (i, (width, height)): &(usize, (u32, u32))| {
-        let _decoding = Decoding::start(u64::from(*width) * u64::from(*height));
-        let image = with_name(source, *i, decode(source, *i, max_side, scratch))?;
-        Ok(Image { source_width: *width, source_height: *height, ..image })
-    };
-    let decoded: Vec<Result<Image>> = unknown.par_iter().map_init(Vec::new, decode_one).collect();
-    for ((i, _size), image) in unknown.into_iter().zip(decoded) {
-        images[i] = image?;
+    let image_of =
+        |scratch: &mut Vec<u8>, one: &Wanted| with_name(source, one.index, one.image(source, known, scratch));
+    let found: Vec<Result<Image>> = wanted.par_iter().map_init(Vec::new, image_of).collect();
+    for (one, image) in wanted.into_iter().zip(found) {
+        images[one.index] = image?;
     }
     Ok(images)
+}
+
+/// An image to decode, whose header has been read.
+struct Wanted {
+    index: usize,
+    width: u32,
+    height: u32,
+    /// Both sides are halved until neither is longer than this number of pixels.
+    max_side: u32,
+}
+
+impl Wanted {
+    const fn pixels(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    /// Decodes the image, unless it is `known`.
+    fn image(&self, source: &Source<'_>, known: Option<KnownImages<'_>>, scratch: &mut Vec<u8>) -> Result<Image> {
+        let bytes = bytes(source, self.index)?;
+        let hash = encoded_hash(&bytes);
+        let (width, height) = scaled_down((self.width, self.height), self.max_side);
+        // The encoded image stays in memory beside its pixels, so it must be small in comparison.
+        let is_small = bytes.len() as u64 <= u64::from(width) * u64::from(height) * 4 / MIN_COMPRESSION;
+        let facts = known.filter(|_known| is_small).and_then(|known| known(&hash, (width, height)));
+        let pixels = match facts {
+            Some(facts) => {
+                let encoded_bytes = bytes.len();
+                let decode = decode_again(bytes.into_owned(), self.pixels(), source.limits, self.max_side);
+                Pixels::known(facts, encoded_bytes, decode)
+            }
+            None => self.decode(&bytes, (width, height), source.limits, scratch)?.into(),
+        };
+        let (source_width, source_height) = (self.width, self.height);
+        Ok(Image { width, height, pixels, source_width, source_height, encoded_hash: Some(hash) })
+    }
+
+    /// Returns R, G, B, A bytes of an image with the given size.
+    fn decode(&self, bytes: &[u8], size: (u32, u32), limits: Limits, scratch: &mut Vec<u8>) -> Result<Vec<u8>> {
+        let _decoding = Decoding::start(self.pixels());
+        let raster =
+            any_raster(bytes, limits, self.max_side, scratch).map_err(|error| unreadable(self.index, error))?;
+        if scaled_down((raster.width, raster.height), self.max_side) != size {
+            return Err(unreadable(self.index, "its data does not match its size"));
+        }
+        let pixels = raster.into_pixels(self.max_side);
+        if scratch.capacity() > MAX_SCRATCH {
+            *scratch = Vec::new();
+        }
+        Ok(pixels)
+    }
 }
 
 fn location_of(index: usize) -> String {
@@ -196,16 +223,6 @@ pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
 
 fn reader(bytes: &[u8], index: usize) -> Result<ImageReader<Cursor<&[u8]>>> {
     ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| unreadable(index, e))
-}
-
-fn decode(source: &Source<'_>, index: usize, max_side: u32, scratch: &mut Vec<u8>) -> Result<Image> {
-    let bytes = bytes(source, index)?;
-    let raster = any_raster(&bytes, source.limits, max_side, scratch).map_err(|problem| unreadable(index, problem))?;
-    let image = Image { encoded_hash: Some(encoded_hash(&bytes)), ..raster.into_image(max_side) };
-    if scratch.capacity() > MAX_SCRATCH {
-        *scratch = Vec::new();
-    }
-    Ok(image)
 }
 
 /// Returns a hash that identifies an image. Hashing the encoded bytes takes much less time than hashing the pixels.

@@ -95,21 +95,26 @@ impl Raster<'_> {
 
     /// Returns the means of `width` × `height` blocks of pixels with `N` channels.
     fn block_means<const N: usize>(&self, width: u32, height: u32) -> Vec<u8> {
-        let (columns, pixels) = (self.width as usize, self.bytes.as_chunks::<N>().0);
+        let row_bytes = self.width as usize * N;
+        let row = |y: u32| {
+            let first = y.min(self.height - 1) as usize * row_bytes;
+            &self.bytes[first..first + row_bytes]
+        };
         let mut means: Vec<[u8; N]> = Vec::with_capacity(width as usize * height as usize);
+        // The sums of two rows. The compiler uses vectors for this loop.
+        let mut sums = vec![[0_u16; N]; self.width as usize];
         for y in 0..height {
-            let [above, below] = [2 * y, 2 * y + 1].map(|row| {
-                let first = row.min(self.height - 1) as usize * columns;
-                &pixels[first..first + columns]
-            });
-            means.extend((0..width as usize).map(|x| {
-                let [left, right] = [2 * x, 2 * x + 1].map(|column| column.min(columns - 1));
-                let texels = [above[left], above[right], below[left], below[right]];
-                std::array::from_fn::<_, N, _>(|c| {
-                    let sum: u32 = texels.iter().map(|texel| u32::from(texel[c])).sum();
-                    ((sum + 2) / 4) as u8
-                })
-            }));
+            let rows = row(2 * y).iter().zip(row(2 * y + 1));
+            for (sum, (above, below)) in sums.as_flattened_mut().iter_mut().zip(rows) {
+                *sum = u16::from(*above) + u16::from(*below);
+            }
+            let mean = |left: &[u16; N], right: &[u16; N]| {
+                std::array::from_fn::<u8, N, _>(|channel| ((left[channel] + right[channel] + 2) / 4) as u8)
+            };
+            match sums.as_slice() {
+                [only] => means.push(mean(only, only)),
+                sums => means.extend(sums.as_chunks::<2>().0.iter().map(|[left, right]| mean(left, right))),
+            }
         }
         means.into_flattened()
     }

@@ -105,3 +105,22 @@ fn large_png_images_become_means_of_blocks_of_their_pixels() {
         }
     }
 }
+
+/// Such an image is decompressed on another thread.
+#[test]
+fn png_images_with_megabytes_have_the_same_pixels_and_errors_as_in_the_image_crate() {
+    let png = encoded(1201, 1003, ColorType::Rgba, Filter::Adaptive);
+    assert!(loaded(Png, &png) == expected(Png, &png));
+    assert!(loaded_within(Png, &png, 700).unwrap() == halved(1201, 1003, &expected(Png, &png).unwrap()));
+    let length = png.len();
+    for at in [length / 10, length / 2, length - 20] {
+        let mut copies = [png[..at].to_vec(), png.clone(), [&png[..at], &png[at + 1..]].concat()];
+        copies[1][at] ^= 1 << (at % 8);
+        for (kind, copy) in copies.iter().enumerate() {
+            let expected = expected(Png, copy);
+            assert!(expected.is_err());
+            assert!(loaded(Png, copy) == expected, "damage {kind} at byte {at}");
+            assert!(loaded_within(Png, copy, 700) == expected, "damage {kind} at byte {at}, halved");
+        }
+    }
+}

@@ -1,10 +1,29 @@
 //! Decompresses the pixels of a PNG image step by step.
 
+use std::ops::Range;
+
 use png::chunk::{IDAT, IEND};
 use png::{DecodeOptions, Decoded, Info, StreamingDecoder, UnfilterRegion};
 
 /// Minimum number of bytes that are decompressed before the rows among them are read.
 const STEP: usize = 1 << 16;
+
+/// Decompressed bytes of rows.
+pub(super) struct FilteredBytes {
+    buffer: Vec<u8>,
+    range: Range<usize>,
+}
+
+impl FilteredBytes {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
+    }
+
+    /// Returns the memory of the bytes.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+}
 
 /// The decompressed, but still filtered pixels of a PNG image.
 pub(super) struct FilteredPixels<'a> {
@@ -15,7 +34,7 @@ pub(super) struct FilteredPixels<'a> {
     buffer: Vec<u8>,
     /// The parts of `buffer`. The decoder refers to the end of what it has decompressed.
     region: UnfilterRegion,
-    /// Number of bytes at the beginning of `buffer` that have been read.
+    /// Number of bytes at the beginning of `buffer` that have been taken.
     read: usize,
     /// Number of bytes of the image that have not been decompressed yet.
     missing: usize,
@@ -57,17 +76,32 @@ impl<'a> FilteredPixels<'a> {
         (!is_at_end).then_some(decoded)
     }
 
-    /// Calls `process` with the next `length` bytes. Returns `None` if the file is invalid or ends before them.
-    pub(super) fn read<T>(&mut self, length: usize, process: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    /// Returns the next `length` bytes. The memory of `spare` is reused. Returns `None` if the file is invalid or ends before
+    /// them.
+    pub(super) fn take(&mut self, length: usize, spare: Vec<u8>) -> Option<FilteredBytes> {
         while self.region.filled - self.read < length {
             if self.is_flushed {
                 return None;
             }
             self.decompress(length)?;
         }
-        let bytes = &self.buffer[self.read..self.read + length];
-        self.read += length;
-        Some(process(bytes))
+        let range = self.read..self.read + length;
+        self.read = range.end;
+        Some(FilteredBytes { buffer: self.continue_in(spare), range })
+    }
+
+    /// Continues in another buffer, with the bytes that are still needed. Returns the old buffer.
+    fn continue_in(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+        let unneeded = self.read.min(self.region.available);
+        self.read -= unneeded;
+        self.region.available -= unneeded;
+        let needed = &self.buffer[unneeded..self.region.filled];
+        self.region.filled = needed.len();
+        buffer.resize(buffer.len().max(needed.len()), 0);
+        buffer[..needed.len()].copy_from_slice(needed);
+        // The space must end where the image ends: the decoder ignores what is compressed after it.
+        buffer.truncate(needed.len() + self.missing);
+        std::mem::replace(&mut self.buffer, buffer)
     }
 
     /// Decompresses some bytes. `length` bytes are needed after those that have been read.
@@ -83,19 +117,12 @@ impl<'a> FilteredPixels<'a> {
         (!is_at_end).then_some(())
     }
 
-    /// Provides space for decompressed bytes after those that are still needed.
+    /// Provides space for decompressed bytes.
     fn make_space(&mut self, length: usize) {
-        if self.region.filled < self.buffer.len() {
-            return;
+        if self.region.filled == self.buffer.len() {
+            let space = (length + STEP).min(self.missing);
+            self.buffer.resize(self.region.filled + space, 0);
         }
-        let unneeded = self.read.min(self.region.available);
-        self.buffer.copy_within(unneeded.., 0);
-        self.read -= unneeded;
-        self.region.available -= unneeded;
-        self.region.filled -= unneeded;
-        // The space must end where the image ends: the decoder ignores what is compressed after it.
-        let space = (length + STEP).min(self.missing);
-        self.buffer.resize(self.region.filled + space, 0);
     }
 
     /// Reads the end of the chunks with pixels. Returns `None` if one of them is damaged.

@@ -6,6 +6,8 @@ mod filters;
 mod halves;
 
 use std::borrow::Cow;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
 
 use png::{BitDepth, ColorType, Info};
 
@@ -24,7 +26,7 @@ use crate::limits::Limits;
 ///
 /// [`raster`]: super::image::raster
 pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Raster<'static>> {
-    let mut filtered = FilteredPixels::open(bytes)?;
+    let filtered = FilteredPixels::open(bytes)?;
     let info = filtered.info()?;
     let (layout, (width, height)) = (layout(info)?, info.size());
     let size = u64::from(width) * u64::from(height) * 4;
@@ -32,50 +34,91 @@ pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Ras
         return None;
     }
     let times = halvings((width, height), max_side);
-    let bytes = if times == 0 {
-        whole(&mut filtered, layout, (width, height))?
-    } else {
-        halved(&mut filtered, layout, (width, height), Halves::new((width, height), times)?)?
-    };
-    filtered.check_rest()?;
+    let rows = FilteredRows { filtered, layout, columns: width as usize, rows: height as usize };
+    let bytes = if times == 0 { rows.whole()? } else { rows.halved(Halves::new((width, height), times)?)? };
     Some(Raster { width: width >> times, height: height >> times, channels: 4, bytes: Cow::Owned(bytes) })
 }
 
-/// Returns R, G, B, A bytes of the pixels.
-fn whole(filtered: &mut FilteredPixels<'_>, layout: Layout, (width, height): (u32, u32)) -> Option<Vec<u8>> {
-    let columns = width as usize;
-    let mut rgba = vec![0_u8; columns * height as usize * 4];
-    let mut above: &[Pixel] = &vec![[0; 4]; columns];
-    for rows in rgba.as_chunks_mut::<4>().0.chunks_mut(ROWS * columns) {
-        read(filtered, layout, above, rows)?;
-        above = &rows[rows.len() - columns..];
-    }
-    Some(rgba)
-}
+/// Minimum number of bytes of an image that is decompressed on another thread.
+const MIN_BYTES: usize = 1 << 22;
+/// Number of bytes that are decompressed at a time on another thread.
+const PART: usize = 1 << 18;
 
-/// Returns R, G, B, A bytes of the halved pixels.
-fn halved(
-    filtered: &mut FilteredPixels<'_>,
+/// The rows of an image.
+struct FilteredRows<'a> {
+    filtered: FilteredPixels<'a>,
     layout: Layout,
-    (width, height): (u32, u32),
-    mut halves: Halves,
-) -> Option<Vec<u8>> {
-    let (columns, height) = (width as usize, height as usize);
-    let mut above: Vec<Pixel> = vec![[0; 4]; columns];
-    let mut rows: Vec<Pixel> = vec![[0; 4]; ROWS * columns];
-    for first in (0..height).step_by(ROWS) {
-        let rows = &mut rows[..ROWS.min(height - first) * columns];
-        read(filtered, layout, &above, rows)?;
-        halves.add(rows);
-        above.copy_from_slice(&rows[rows.len() - columns..]);
-    }
-    Some(halves.into_bytes())
+    columns: usize,
+    rows: usize,
 }
 
-/// Reads at most [`ROWS`] rows. `above` is the row above them.
-fn read(filtered: &mut FilteredPixels<'_>, layout: Layout, above: &[Pixel], rows: &mut [Pixel]) -> Option<()> {
-    let columns = above.len();
-    filtered.read(rows.len() / columns * layout.row_bytes(columns), |bytes| layout.reverse(bytes, above, rows))?
+impl FilteredRows<'_> {
+    /// Returns R, G, B, A bytes of the pixels.
+    fn whole(self) -> Option<Vec<u8>> {
+        let Self { layout, columns, rows, .. } = self;
+        let mut rgba = vec![0_u8; columns * rows * 4];
+        let mut above: &[Pixel] = &vec![[0; 4]; columns];
+        let mut groups = rgba.as_chunks_mut::<4>().0.chunks_mut(ROWS * columns);
+        self.for_each_group(|bytes| {
+            let rows = groups.next()?;
+            layout.reverse(bytes, above, rows)?;
+            above = &rows[rows.len() - columns..];
+            Some(())
+        })?;
+        Some(rgba)
+    }
+
+    /// Returns R, G, B, A bytes of the halved pixels.
+    fn halved(self, mut halves: Halves) -> Option<Vec<u8>> {
+        let (layout, columns) = (self.layout, self.columns);
+        let (mut above, mut all): (Vec<Pixel>, Vec<Pixel>) = (vec![[0; 4]; columns], vec![[0; 4]; ROWS * columns]);
+        self.for_each_group(|bytes| {
+            let rows = &mut all[..bytes.len() / layout.row_bytes(columns) * columns];
+            layout.reverse(bytes, &above, rows)?;
+            halves.add(rows);
+            above.copy_from_slice(&rows[rows.len() - columns..]);
+            Some(())
+        })?;
+        Some(halves.into_bytes())
+    }
+
+    /// Calls `process` with the filtered bytes of [`ROWS`] rows, or of the last rows, one group after the other. The next
+    /// groups of a large image are decompressed on another thread in the meantime, because decompressing takes as long as
+    /// reversing the filters, and models often have fewer images than the machine has cores. Returns `None` if the file
+    /// is invalid, `process` returns `None`, or no thread can be started.
+    fn for_each_group(self, mut process: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
+        let Self { mut filtered, layout, columns, rows } = self;
+        let row_bytes = layout.row_bytes(columns);
+        let (group, all) = (ROWS * row_bytes, rows * row_bytes);
+        if all < MIN_BYTES {
+            let mut spare = Vec::new();
+            for first in (0..all).step_by(group) {
+                let part = filtered.take(group.min(all - first), spare)?;
+                process(part.bytes())?;
+                spare = part.into_buffer();
+            }
+            return filtered.check_rest();
+        }
+        let part = PART.next_multiple_of(group);
+        let (send, parts) = sync_channel(1);
+        let (give_back, spares) = channel();
+        thread::scope(|scope| {
+            let decompress = move || {
+                for first in (0..all).step_by(part) {
+                    let spare = spares.try_recv().unwrap_or_default();
+                    send.send(filtered.take(part.min(all - first), spare)?).ok()?;
+                }
+                filtered.check_rest()
+            };
+            let decompressing = thread::Builder::new().spawn_scoped(scope, decompress).ok()?;
+            for part in parts {
+                part.bytes().chunks(group).try_for_each(&mut process)?;
+                // The other thread may have ended.
+                let _ended = give_back.send(part.into_buffer());
+            }
+            decompressing.join().ok()?
+        })
+    }
 }
 
 /// Returns the layout of the pixels of an image. Returns `None` for images that are left to another decoder.
