@@ -39,8 +39,9 @@ pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Ras
     Some(Raster { width: width >> times, height: height >> times, channels: 4, bytes: Cow::Owned(bytes) })
 }
 
-/// Minimum number of bytes of an image that is decompressed on another thread.
-const MIN_BYTES: usize = 1 << 22;
+/// Minimum number of bytes of an image that is decompressed on another thread: that of 3344 × 3344 RGB pixels. Models have few images
+/// that are larger, so the cores are not all in use.
+const MIN_BYTES: usize = 1 << 25;
 /// Number of bytes that are decompressed at a time on another thread.
 const PART: usize = 1 << 18;
 
@@ -83,8 +84,7 @@ impl FilteredRows<'_> {
     }
 
     /// Calls `process` with the filtered bytes of [`ROWS`] rows, or of the last rows, one group after the other. The next
-    /// groups of a large image are decompressed on another thread in the meantime, because decompressing takes as long as
-    /// reversing the filters, and models often have fewer images than the machine has cores. Returns `None` if the file
+    /// groups of a large image are decompressed on another thread in the meantime, which takes as long. Returns `None` if the file
     /// is invalid, `process` returns `None`, or no thread can be started.
     fn for_each_group(self, mut process: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
         let Self { mut filtered, layout, columns, rows } = self;
