@@ -11,7 +11,7 @@ use std::thread;
 
 use png::{BitDepth, ColorType, Info};
 
-use self::filtered::FilteredPixels;
+use self::filtered::{FilteredBytes, FilteredPixels};
 use self::filters::{Layout, Pixel, ROWS};
 use self::halves::Halves;
 use super::raster::{Raster, halvings};
@@ -42,7 +42,7 @@ pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Ras
 /// Minimum number of bytes of an image that is decompressed on another thread: that of 3344 × 3344 RGB pixels. Models have few images
 /// that are larger, so the cores are not all in use.
 const MIN_BYTES: usize = 1 << 25;
-/// Number of bytes that are decompressed at a time on another thread.
+/// Minimum number of bytes that are decompressed at a time.
 const PART: usize = 1 << 18;
 
 /// The rows of an image.
@@ -90,29 +90,31 @@ impl FilteredRows<'_> {
         let Self { mut filtered, layout, columns, rows } = self;
         let row_bytes = layout.row_bytes(columns);
         let (group, all) = (ROWS * row_bytes, rows * row_bytes);
+        let part = PART.next_multiple_of(group);
+        let mut parts = (0..all).step_by(part).map(|first| part.min(all - first));
+        let mut process = |part: &FilteredBytes| part.bytes().chunks(group).try_for_each(&mut process);
         if all < MIN_BYTES {
             let mut spare = Vec::new();
-            for first in (0..all).step_by(group) {
-                let part = filtered.take(group.min(all - first), spare)?;
-                process(part.bytes())?;
+            for length in parts {
+                let part = filtered.take(length, spare)?;
+                process(&part)?;
                 spare = part.into_buffer();
             }
             return filtered.check_rest();
         }
-        let part = PART.next_multiple_of(group);
-        let (send, parts) = sync_channel(1);
+        let (send, decompressed) = sync_channel(1);
         let (give_back, spares) = channel();
         thread::scope(|scope| {
             let decompress = move || {
-                for first in (0..all).step_by(part) {
+                parts.try_for_each(|length| {
                     let spare = spares.try_recv().unwrap_or_default();
-                    send.send(filtered.take(part.min(all - first), spare)?).ok()?;
-                }
+                    send.send(filtered.take(length, spare)?).ok()
+                })?;
                 filtered.check_rest()
             };
             let decompressing = thread::Builder::new().spawn_scoped(scope, decompress).ok()?;
-            for part in parts {
-                part.bytes().chunks(group).try_for_each(&mut process)?;
+            for part in decompressed {
+                process(&part)?;
                 // The other thread may have ended.
                 let _ended = give_back.send(part.into_buffer());
             }
