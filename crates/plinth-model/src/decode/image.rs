@@ -46,7 +46,7 @@ pub(crate) fn images(
 ) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut images = vec![Image::default(); used.len()];
-    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut encoded: Vec<EncodedImage> = Vec::new();
     for (index, _) in used.iter().enumerate().filter(|(_, used)| **used) {
         let data = with_name(source, index, bytes(source, index))?;
         let header = with_name(source, index, size(&data, index));
@@ -58,22 +58,22 @@ pub(crate) fn images(
         }
         let (width, height) = header?;
         check("pixels on the side of an image", u64::from(width.max(height)), source.limits.image_side)?;
-        let one = Wanted { index, width, height, max_side };
+        let one = EncodedImage { index, width, height, max_side };
         pixels += one.pixels();
         check("pixels in images", pixels, source.limits.image_pixels)?;
-        wanted.push(one);
+        encoded.push(one);
     }
     let image_of =
-        |scratch: &mut Vec<u8>, one: &Wanted| with_name(source, one.index, one.image(source, known, scratch));
-    let found: Vec<Result<Image>> = wanted.par_iter().map_init(Vec::new, image_of).collect();
-    for (one, image) in wanted.into_iter().zip(found) {
+        |scratch: &mut Vec<u8>, one: &EncodedImage| with_name(source, one.index, one.image(source, known, scratch));
+    let found: Vec<Result<Image>> = encoded.par_iter().map_init(Vec::new, image_of).collect();
+    for (one, image) in encoded.into_iter().zip(found) {
         images[one.index] = image?;
     }
     Ok(images)
 }
 
-/// An image to decode, whose header has been read.
-struct Wanted {
+/// An image in a model whose header has been read.
+struct EncodedImage {
     index: usize,
     width: u32,
     height: u32,
@@ -81,7 +81,7 @@ struct Wanted {
     max_side: u32,
 }
 
-impl Wanted {
+impl EncodedImage {
     const fn pixels(&self) -> u64 {
         self.width as u64 * self.height as u64
     }

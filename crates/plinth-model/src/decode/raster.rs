@@ -32,22 +32,15 @@ impl From<DynamicImage> for Raster<'_> {
     }
 }
 
-/// Returns the size of an image after both sides are halved until neither is longer than `max_side` pixels.
-pub(super) fn scaled_down(mut size: (u32, u32), max_side: u32) -> (u32, u32) {
-    while is_too_large(size, max_side) {
-        size = half(size);
-    }
-    size
+/// Returns how often both sides of an image must be halved until neither is longer than `max_side` pixels.
+pub(super) fn halvings(size: (u32, u32), max_side: u32) -> u32 {
+    let sizes = std::iter::successors(Some(size), |size| Some(half(*size)));
+    sizes.take_while(|size| is_too_large(*size, max_side)).count() as u32
 }
 
-/// Returns how often both sides of an image must be halved until neither is longer than `max_side` pixels.
-pub(super) fn halvings(mut size: (u32, u32), max_side: u32) -> u32 {
-    let mut times = 0;
-    while is_too_large(size, max_side) {
-        size = half(size);
-        times += 1;
-    }
-    times
+/// Returns the size of an image after both sides are halved until neither is longer than `max_side` pixels.
+pub(super) fn scaled_down(size: (u32, u32), max_side: u32) -> (u32, u32) {
+    (0..halvings(size, max_side)).fold(size, |size, _time| half(size))
 }
 
 fn is_too_large((width, height): (u32, u32), max_side: u32) -> bool {

@@ -76,8 +76,8 @@ impl<'a> FilteredPixels<'a> {
         (!is_at_end).then_some(decoded)
     }
 
-    /// Returns the next `length` bytes. The memory of `spare` is reused. Returns `None` if the file is invalid or ends before
-    /// them.
+    /// Returns the next `length` bytes, and reuses the memory of `spare`. Returns `None` if the file is invalid or has fewer
+    /// bytes.
     pub(super) fn take(&mut self, length: usize, spare: Vec<u8>) -> Option<FilteredBytes> {
         while self.region.filled - self.read < length {
             if self.is_flushed {

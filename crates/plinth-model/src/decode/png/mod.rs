@@ -3,7 +3,7 @@
 
 mod filtered;
 mod filters;
-mod halves;
+mod halved;
 
 use std::borrow::Cow;
 use std::sync::mpsc::{channel, sync_channel};
@@ -13,7 +13,7 @@ use png::{BitDepth, ColorType, Info};
 
 use self::filtered::{FilteredBytes, FilteredPixels};
 use self::filters::{Layout, Pixel, ROWS};
-use self::halves::Halves;
+use self::halved::HalvedImage;
 use super::raster::{Raster, halvings};
 use crate::limits::Limits;
 
@@ -35,12 +35,12 @@ pub(super) fn rgb_png(bytes: &[u8], limits: Limits, max_side: u32) -> Option<Ras
     }
     let times = halvings((width, height), max_side);
     let rows = FilteredRows { filtered, layout, columns: width as usize, rows: height as usize };
-    let bytes = if times == 0 { rows.whole()? } else { rows.halved(Halves::new((width, height), times)?)? };
+    let bytes = if times == 0 { rows.whole()? } else { rows.halved(HalvedImage::new((width, height), times)?)? };
     Some(Raster { width: width >> times, height: height >> times, channels: 4, bytes: Cow::Owned(bytes) })
 }
 
-/// Minimum number of bytes of an image that is decompressed on another thread: that of 3344 × 3344 RGB pixels. Models have few images
-/// that are larger, so the cores are not all in use.
+/// Minimum number of bytes of an image that is decompressed on another thread. Models have few images of this size (3344 × 3344
+/// RGB pixels), so some cores have nothing else to do.
 const MIN_BYTES: usize = 1 << 25;
 /// Minimum number of bytes that are decompressed at a time.
 const PART: usize = 1 << 18;
@@ -70,22 +70,22 @@ impl FilteredRows<'_> {
     }
 
     /// Returns R, G, B, A bytes of the halved pixels.
-    fn halved(self, mut halves: Halves) -> Option<Vec<u8>> {
+    fn halved(self, mut image: HalvedImage) -> Option<Vec<u8>> {
         let (layout, columns) = (self.layout, self.columns);
         let (mut above, mut all): (Vec<Pixel>, Vec<Pixel>) = (vec![[0; 4]; columns], vec![[0; 4]; ROWS * columns]);
         self.for_each_group(|bytes| {
             let rows = &mut all[..bytes.len() / layout.row_bytes(columns) * columns];
             layout.reverse(bytes, &above, rows)?;
-            halves.add(rows);
+            image.add(rows);
             above.copy_from_slice(&rows[rows.len() - columns..]);
             Some(())
         })?;
-        Some(halves.into_bytes())
+        Some(image.into_bytes())
     }
 
-    /// Calls `process` with the filtered bytes of [`ROWS`] rows, or of the last rows, one group after the other. The next
-    /// groups of a large image are decompressed on another thread in the meantime, which takes as long. Returns `None` if the file
-    /// is invalid, `process` returns `None`, or no thread can be started.
+    /// Calls `process` with the filtered bytes of [`ROWS`] rows, or of the last rows, one group after the other. While it
+    /// processes rows of a large image, the next rows are decompressed on another thread, which takes about as long. Returns
+    /// `None` if the file is invalid, `process` returns `None`, or no thread can be started.
     fn for_each_group(self, mut process: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
         let Self { mut filtered, layout, columns, rows } = self;
         let row_bytes = layout.row_bytes(columns);

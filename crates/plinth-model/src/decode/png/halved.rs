@@ -5,14 +5,15 @@ use super::filters::{Pixel, ROWS};
 /// Maximum number of times that a group of [`ROWS`] rows can be halved.
 const MAX_HALVINGS: u32 = ROWS.ilog2();
 
-/// An image whose width and height are halved while its rows are decoded.
-pub(super) struct Halves {
+/// An image whose width and height are halved a number of times while its rows are decoded.
+pub(super) struct HalvedImage {
+    /// Number of columns before the image is halved.
     columns: usize,
     /// For each time, the rows of the current group after they are halved. The last entry contains the rows of all groups.
     halved: Vec<Vec<Pixel>>,
 }
 
-impl Halves {
+impl HalvedImage {
     /// Returns `None` if the image has too few rows or columns, or is halved too many times.
     pub(super) fn new((width, height): (u32, u32), times: u32) -> Option<Self> {
         let [last_width, last_height] = [width, height].map(|side| side.checked_shr(times).unwrap_or(0) as usize);
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn sizes_that_cannot_be_halved_in_groups_are_left_to_another_decoder() {
-        let is_possible = |size, times| Halves::new(size, times).is_some();
+        let is_possible = |size, times| HalvedImage::new(size, times).is_some();
         assert!(is_possible((8, 9), 3) && is_possible((1000, 2), 1));
         assert!(!is_possible((7, 9), 3) && !is_possible((1000, 2), 2) && !is_possible((1000, 1000), 4));
         assert!(!is_possible((8, 8), 0));
